@@ -1,0 +1,21 @@
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# Warnings, hidden visibility and sanitizer of all our own targets.
+function(row_store_compile_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+    -Wno-sign-conversion $<$<BOOL:${ROW_STORE_WERROR}>:-Werror>
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-tsan>)
+  set_target_properties(${target} PROPERTIES
+    C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  if(ROW_STORE_SANITIZER)
+    target_compile_options(${target} PRIVATE -fsanitize=${ROW_STORE_SANITIZER}
+      -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=${ROW_STORE_SANITIZER})
+  endif()
+endfunction()

@@ -1,0 +1,3 @@
+include(GNUInstallDirs)
+install(TARGETS row_store LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/row_store.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
