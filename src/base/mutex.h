@@ -46,6 +46,14 @@ class Condition {
   void wait(Mutex& mutex, Predicate ready) {
     while (!ready()) condition_.wait(mutex);
   }
+  void wait_once(Mutex& mutex) { condition_.wait(mutex); }
+  // False when `until` passed first.
+  template <typename TimePoint, typename Predicate>
+  bool wait_until(Mutex& mutex, TimePoint until, Predicate ready) {
+    while (!ready())
+      if (condition_.wait_until(mutex, until) == std::cv_status::timeout) return ready();
+    return true;
+  }
   void notify_one() { condition_.notify_one(); }
   void notify_all() { condition_.notify_all(); }
 
