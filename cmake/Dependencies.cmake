@@ -1,12 +1,17 @@
-# Debian 12 and Ubuntu 24.04 names. liburing and libdrm are linked statically, since the library is
-# copied alone into images that have neither.
+# What we link, under the names and versions of Debian 12, Debian 13 and Ubuntu 24.04.
+#
+# The library is copied alone into images that have none of this, so liburing and libdrm come as
+# archives. Debian has simdjson as a shared library only: that one is installed beside ours
+# (Install.cmake), or ROW_STORE_STATIC_SIMDJSON compiles it in.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 
-# pkg-config's --static names plus an explicit archive: Debian's .pc files alone pick the .so.
-function(row_store_static_library target pkg archive)
-  pkg_check_modules(${target} REQUIRED ${pkg})
-  find_library(${target}_ARCHIVE NAMES ${archive} HINTS ${${target}_LIBRARY_DIRS} REQUIRED)
+# Imports the archive of a pkg-config package as TARGET. pkg-config alone would pick the .so.
+function(row_store_static_library target package archive)
+  pkg_check_modules(${target} REQUIRED ${package})
+  find_library(${target}_ARCHIVE NAMES ${archive} HINTS ${${target}_LIBRARY_DIRS}
+    ${${target}_LIBDIR} REQUIRED)
+  mark_as_advanced(${target}_ARCHIVE)
   add_library(${target} STATIC IMPORTED GLOBAL)
   set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${${target}_ARCHIVE}
     INTERFACE_INCLUDE_DIRECTORIES "${${target}_INCLUDE_DIRS}")
@@ -18,10 +23,23 @@ if(DSV41_ROW_STORE_DRM)
 endif()
 
 if(ROW_STORE_STATIC_SIMDJSON)
-  include(FetchContent)
-  FetchContent_Declare(simdjson
-    URL https://github.com/simdjson/simdjson/archive/refs/tags/v3.6.4.tar.gz)
-  FetchContent_MakeAvailable(simdjson)
+  include(cmake/StaticSimdjson.cmake)
 else()
   find_package(simdjson 3.0 REQUIRED)
+endif()
+
+if(ROW_STORE_BUILD_TESTS)
+  # Either major version will do, which a version in find_package could not say.
+  find_package(Catch2 REQUIRED)
+  if(Catch2_VERSION VERSION_LESS 2.13)
+    message(FATAL_ERROR "Catch2 ${Catch2_VERSION} in ${Catch2_DIR} is too old: 2.13 or newer")
+  endif()
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
+if(ROW_STORE_BUILD_BENCH)
+  find_package(benchmark REQUIRED)
+endif()
+if(ROW_STORE_BUILD_TESTS OR ROW_STORE_BUILD_EXAMPLES)
+  # Never the library itself: it makes no CUDA call. Users test for the target CUDA::cudart.
+  find_package(CUDAToolkit QUIET)
 endif()
