@@ -5,9 +5,8 @@
 # CMakeLists.txt is not used, since the second kind has none and its install rules are not ours.
 include(FetchContent)
 FetchContent_Declare(simdjson
-  GIT_REPOSITORY https://github.com/simdjson/simdjson.git
-  GIT_TAG v3.9.4
-  GIT_SHALLOW TRUE
+  URL https://github.com/simdjson/simdjson/archive/refs/tags/v3.10.1.tar.gz
+  URL_HASH SHA256=1e8f881cb2c0f626c56cd3665832f1e97b9d4ffc648ad9e1067c134862bba060
   SOURCE_SUBDIR a-folder-that-does-not-exist)  # populate only
 FetchContent_MakeAvailable(simdjson)
 
