@@ -5,7 +5,7 @@
  * that the checkpoint holds. A bounded row cache, a packed shard or rows in memory change only how
  * fast that happens. Not a key-value store: tables are immutable while they are open.
  *
- *     row_store* s = row_store_open("model-00047.safetensors", rows, weight_at, scale_at, 2u << 30);
+ *     row_store_t* s = row_store_open("model-00047.safetensors", rows, weight_at, scale_at, 2u << 30);
  *     if (!s) { char why[512]; row_store_last_error(why, sizeof why); puts(why); return 1; }
  *     row_store_range(s, lo, hi);                                  // the rows this rank owns
  *     row_store_attach_packed(s, "engram-l1-r0of4.bin", 1);        // optional, faster misses
@@ -53,11 +53,11 @@ extern "C" {
 #define ROW_STORE_SCALE_BYTES 8    /* of a row, E8M0 */
 #define ROW_STORE_ROW_BYTES 264
 
-typedef struct row_store row_store;
+typedef struct row_store_handle row_store_t;
 
 /* One lookup. 40 bytes, no padding; the caller's, read only by row_store_lookup. */
 typedef struct row_store_work {
-  row_store* store;   /* in: from row_store_open */
+  row_store_t* store;   /* in: from row_store_open */
   const int64_t* ids; /* in: count global row ids */
   uint8_t* weights;   /* out: row i at weights + 256 * i */
   uint8_t* scales;    /* out: row i at scales + 8 * i */
@@ -97,7 +97,7 @@ enum {
  *             on stderr, errno, row_store_last_error. Nothing is kept.
  * Threads     Any. Blocks for a few small reads; never on a FIFO.
  * Cost        Reads the safetensors header and a few rows; cache memory is reserved, not touched. */
-ROW_STORE_API row_store* row_store_open(const char* path, uint64_t rows, uint64_t weight_offset,
+ROW_STORE_API row_store_t* row_store_open(const char* path, uint64_t rows, uint64_t weight_offset,
                                         uint64_t scale_offset, uint64_t cache_budget_bytes);
 
 /* Sets the rows that this store owns; ids outside [lo, hi) give zero rows.
@@ -107,7 +107,7 @@ ROW_STORE_API row_store* row_store_open(const char* path, uint64_t rows, uint64_
  * Threads     Waits for running lookups.
  * Cost        Starts loading the range's scales in the background (8 bytes a row) unless
  *             DSV41_RESIDENT_SCALES is off. OFFLOAD_MODE=ram loads the range's rows before returning. */
-ROW_STORE_API void row_store_range(row_store* store, uint64_t lo, uint64_t hi);
+ROW_STORE_API void row_store_range(row_store_t* store, uint64_t lo, uint64_t hi);
 
 /* Serves misses from a packed shard: one read a row, and the scales' memory is given back.
  * Parameters  path: of the shard; layer: that its header must name.
@@ -115,7 +115,7 @@ ROW_STORE_API void row_store_range(row_store* store, uint64_t lo, uint64_t hi);
  * On failure  0, one line that lists every field expected and found, and the store is as it was, also
  *             when a shard is attached already (it stays). With DSV41_STRICT=1 failure aborts.
  * Threads     Waits for running lookups. */
-ROW_STORE_API int row_store_attach_packed(row_store* store, const char* path, uint64_t layer);
+ROW_STORE_API int row_store_attach_packed(row_store_t* store, const char* path, uint64_t layer);
 
 /* Fills a batch. work is a row_store_work*; the type is that of a CUDA host function.
  * Outputs     Dense, every byte written, in the order of ids. Repeated ids are read once. An id in the
@@ -128,11 +128,11 @@ ROW_STORE_API void row_store_lookup(void* work);
 
 /* Copies the nine counters above, cumulative since open, into out[0..8].
  * Threads     Any; beside lookups each word is exact, the nine are not one instant. */
-ROW_STORE_API void row_store_stats(row_store* store, uint64_t* out);
+ROW_STORE_API void row_store_stats(row_store_t* store, uint64_t* out);
 
 /* Ends the store and frees all it holds; waits for running lookups. NULL is a no-op. Any later use of
  * the handle aborts with a line that says so. */
-ROW_STORE_API void row_store_close(row_store* store);
+ROW_STORE_API void row_store_close(row_store_t* store);
 
 /* The calling thread's last failure of open, range or attach_packed.
  * Parameters  text: where up to bytes - 1 characters and a NUL go; may be NULL with bytes 0.

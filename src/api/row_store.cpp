@@ -36,11 +36,11 @@ constexpr uint64_t kHandleMagic = 0x726f775f73746f72;  // "rots_wor": tells a ha
 
 // Handles outlive their stores (a hundred bytes each), so that a use after close can be told and said
 // instead of reading freed memory.
-struct row_store {
+struct row_store_handle {
   const uint64_t magic = kHandleMagic;
   SharedGate gate;
   std::unique_ptr<Store> store;  // under gate; null once closed
-  row_store* next = nullptr;     // in g_handles
+  row_store_handle* next = nullptr;     // in g_handles
 };
 
 namespace {
@@ -53,7 +53,7 @@ thread_local LastError t_last_error;
 
 struct Handles {
   Mutex mutex;
-  ::row_store* first ROW_STORE_GUARDED_BY(mutex) = nullptr;
+  row_store_t* first ROW_STORE_GUARDED_BY(mutex) = nullptr;
 };
 
 // Leaked on purpose: threads may still run lookups while the process exits.
@@ -116,9 +116,9 @@ Status guarded(Body body) {
   }
 }
 
-void check_handle(const char* call, const ::row_store* handle) {
+void check_handle(const char* call, const row_store_t* handle) {
   if (handle == nullptr) fatal(0, "%s: store is NULL", call);
-  if (reinterpret_cast<uintptr_t>(handle) % alignof(::row_store) != 0 ||
+  if (reinterpret_cast<uintptr_t>(handle) % alignof(row_store_handle) != 0 ||
       handle->magic != kHandleMagic)
     fatal(0, "%s: %p is not a store", call, static_cast<const void*>(handle));
 }
@@ -127,7 +127,7 @@ void check_handle(const char* call, const ::row_store* handle) {
 class Hold {
  public:
   enum Kind { kShared, kAlone };
-  Hold(const char* call, ::row_store* handle, Kind kind) : handle_(handle), kind_(kind) {
+  Hold(const char* call, row_store_t* handle, Kind kind) : handle_(handle), kind_(kind) {
     check_handle(call, handle);
     if (kind == kShared) {
       handle->gate.lock_shared();
@@ -148,7 +148,7 @@ class Hold {
   Store* operator->() const { return handle_->store.get(); }
 
  private:
-  ::row_store* handle_;
+  row_store_t* handle_;
   Kind kind_;
 };
 
@@ -163,7 +163,7 @@ void check_work(const row_store_work& work) {
           static_cast<unsigned long long>(work.count));
 }
 
-void load_rows_if_wanted(::row_store* handle) {
+void load_rows_if_wanted(row_store_t* handle) {
   {
     Hold store("row_store_lookup", handle, Hold::kShared);
     if (!store->wants_rows()) return;
@@ -174,10 +174,10 @@ void load_rows_if_wanted(::row_store* handle) {
   if (!status.ok()) fatal(errno_of(status), "%s", status.text().c_str());
 }
 
-::row_store* register_store(std::unique_ptr<Store> store) {
+row_store_t* register_store(std::unique_ptr<Store> store) {
   static const int registered = pthread_atfork(lock_for_fork, unlock_in_parent, unlock_in_child);
   (void)registered;
-  auto* handle = new ::row_store;
+  auto* handle = new row_store_handle;
   handle->store = std::move(store);
   MutexLock lock(handles().mutex);
   handle->next = handles().first;
@@ -189,10 +189,10 @@ void load_rows_if_wanted(::row_store* handle) {
 
 extern "C" {
 
-row_store* row_store_open(const char* path, uint64_t rows, uint64_t weight_offset,
+row_store_t* row_store_open(const char* path, uint64_t rows, uint64_t weight_offset,
                           uint64_t scale_offset, uint64_t cache_budget_bytes) {
   clear_error();
-  ::row_store* handle = nullptr;
+  row_store_t* handle = nullptr;
   const Status status = guarded([&]() -> Status {
     if (path == nullptr || *path == '\0')
       return Status::error(ErrorCode::kArgument, "path is NULL or empty");
@@ -206,14 +206,14 @@ row_store* row_store_open(const char* path, uint64_t rows, uint64_t weight_offse
   return handle;
 }
 
-void row_store_range(row_store* store, uint64_t lo, uint64_t hi) {
+void row_store_range(row_store_t* store, uint64_t lo, uint64_t hi) {
   clear_error();
   Hold held("row_store_range", store, Hold::kAlone);
   const Status status = guarded([&] { return held->set_range({lo, hi}); });
   if (!status.ok()) fatal(errno_of(status), "row_store_range: %s", status.text().c_str());
 }
 
-int row_store_attach_packed(row_store* store, const char* path, uint64_t layer) {
+int row_store_attach_packed(row_store_t* store, const char* path, uint64_t layer) {
   clear_error();
   Hold held("row_store_attach_packed", store, Hold::kAlone);
   const Status status = guarded([&]() -> Status {
@@ -244,13 +244,13 @@ void row_store_lookup(void* work) {
   }
 }
 
-void row_store_stats(row_store* store, uint64_t* out) {
+void row_store_stats(row_store_t* store, uint64_t* out) {
   if (out == nullptr) fatal(0, "row_store_stats: out is NULL");
   Hold held("row_store_stats", store, Hold::kShared);
   held->copy_stats(out);
 }
 
-void row_store_close(row_store* store) {
+void row_store_close(row_store_t* store) {
   if (store == nullptr) return;
   std::unique_ptr<Store> ended;
   {

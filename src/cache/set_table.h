@@ -31,6 +31,8 @@ namespace row_store {
 using Slot = uint64_t;
 inline constexpr Slot kNoSlot = ~Slot{0};
 
+__extension__ using Uint128 = unsigned __int128;
+
 inline void cpu_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -70,7 +72,7 @@ class SetTable {
         write_combined_(write_combined) {}
 
   uint64_t set_of(uint64_t id) const {
-    return static_cast<uint64_t>(static_cast<unsigned __int128>(mix_id(id)) * set_count_ >> 64);
+    return static_cast<uint64_t>(static_cast<Uint128>(mix_id(id)) * set_count_ >> 64);
   }
   void prefetch_set(uint64_t set) const {
     const auto* line = reinterpret_cast<const uint8_t*>(&lines_[set]);
