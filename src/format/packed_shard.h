@@ -1,7 +1,8 @@
 // The packed shard: one rank's rows, weight and scale adjacent, behind a 4096-byte header.
 //
 // Two layouts are read: the ordinary one (264-byte records back to back) and page15 (15 records a
-// 4096-byte page, none straddling). Pure functions over bytes.
+// 4096-byte page, none straddling). Not here: what may follow the records. Pure functions over
+// bytes.
 #ifndef ROW_STORE_FORMAT_PACKED_SHARD_H
 #define ROW_STORE_FORMAT_PACKED_SHARD_H
 
@@ -30,9 +31,10 @@ struct PackedHeader {
   RowRange range;
   uint64_t table_rows = 0;
 
-  // Where a row of `range` stands in the file.
+  // Where a row of `range` stands in the file; cannot wrap once records_end() has a value.
   uint64_t row_offset(uint64_t id) const;
-  // First byte behind the records; the file may be longer. Empty when it overflows.
+  // First byte behind the records, and in page15 behind the last whole page; the file may be
+  // longer. kOverflow beyond 2^63 - 1.
   Result<uint64_t> records_end() const;
 };
 
@@ -43,7 +45,8 @@ struct PackedExpectation {
   uint64_t table_rows = 0;
 };
 
-// Checks magic, record size, range and file size on their own (kShort, kMismatch, kOverflow, kSize).
+// Checks magic, record size, range and file size on their own (kShort, kMismatch, kOverflow,
+// kSize).
 Result<PackedHeader> decode_packed_header(std::span<const uint8_t> header, uint64_t file_bytes);
 
 // The same against a store: the error's text lists every field, expected against found.

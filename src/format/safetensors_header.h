@@ -1,8 +1,14 @@
 // The head of a safetensors file: an 8-byte length, a JSON object, the tensors' extents.
 //
-// A pure function over bytes: the caller reads the file. Every rule of the format is checked in the
-// order of the reference reader, and each broken rule has one ErrorCode; stricter than the reference
-// where it lets a name stand twice. No values are looked at.
+// Pure functions over bytes: the caller reads the file. Every rule of the format is checked, and
+// each broken rule has one ErrorCode. No values are looked at.
+//
+// Stricter than the reference reader: a tensor name may stand once only, a tensor's description is
+// an object, nesting ends at 8 levels, every number fits 64 bits. Looser: a tensor of an unknown
+// element type is accepted (new ones come every year) but must still tile with the others.
+//
+// Invariant of a SafetensorsHeader that parse_safetensors_header returns: the tensors cover
+// [data_offset, end of file) without hole or overlap, and no offset exceeds 2^63 - 1.
 #ifndef ROW_STORE_FORMAT_SAFETENSORS_HEADER_H
 #define ROW_STORE_FORMAT_SAFETENSORS_HEADER_H
 
@@ -13,6 +19,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "format/file_kind.h"
 #include "format/row_layout.h"
 
 namespace row_store {
@@ -34,22 +41,6 @@ struct SafetensorsHeader {
   const Tensor* find(std::string_view name) const;
 };
 
-// What a file's first bytes (16 are enough) say it is.
-enum class FileKind {
-  kUnknown,
-  kSafetensors,   // plausible length, then a JSON object
-  kPackedShard,   // ours or the original packer's
-  kPage15Shard,
-  kLfsPointer,
-  kHtml,
-  kGguf,
-  kZip,           // also a .pt file
-  kJson,
-  kZeroFilled,
-};
-FileKind classify_file(std::span<const uint8_t> head);
-const char* file_kind_name(FileKind kind);
-
 // Length of the JSON text, from the first bytes of a file of file_bytes bytes.
 Result<uint64_t> safetensors_header_bytes(std::span<const uint8_t> head, uint64_t file_bytes);
 
@@ -57,10 +48,18 @@ Result<uint64_t> safetensors_header_bytes(std::span<const uint8_t> head, uint64_
 Result<SafetensorsHeader> parse_safetensors_header(std::span<const uint8_t> head,
                                                    uint64_t file_bytes);
 
-// The tensors whose bytes start at weight_offset and scale_offset, checked to be [rows, 256] F8_E4M3
-// and [rows, 8] F8_E8M0.
+// The tensors whose bytes start at weight_offset and scale_offset, checked to be [rows, 256]
+// F8_E4M3 and [rows, 8] F8_E8M0. kArgument where the file has tables but not where the caller says.
 Status check_engram_tensors(const SafetensorsHeader& header, uint64_t rows, uint64_t weight_offset,
                             uint64_t scale_offset);
+
+// A layer's table by its tensors' names, layers.N.engram.embed.weight and .scale.
+struct EngramTable {
+  uint64_t rows = 0;
+  uint64_t weight_offset = 0;
+  uint64_t scale_offset = 0;
+};
+Result<EngramTable> find_engram_table(const SafetensorsHeader& header, uint64_t layer);
 
 }  // namespace row_store
 

@@ -1,8 +1,7 @@
 // Catch2, version 2 or 3: the one place that knows their headers apart.
 //
-// Not for: SKIP() (version 3 only; print why and exit with 77), matchers beyond the two versions'
-// common set. Compare std::string rather than std::string_view: Debian's Catch2 2.13 main is
-// compiled as C++11, so its printer of string views is missing at link time.
+// Not for: SKIP(), which version 2 lacks (print why to stderr and exit with 77 instead), and other
+// things that only one of the two versions has.
 #ifndef ROW_STORE_SUPPORT_CATCH_H
 #define ROW_STORE_SUPPORT_CATCH_H
 
