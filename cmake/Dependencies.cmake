@@ -29,11 +29,7 @@ else()
 endif()
 
 if(ROW_STORE_BUILD_TESTS)
-  # Either major version will do, which a version in find_package could not say.
-  find_package(Catch2 REQUIRED)
-  if(Catch2_VERSION VERSION_LESS 2.13)
-    message(FATAL_ERROR "Catch2 ${Catch2_VERSION} in ${Catch2_DIR} is too old: 2.13 or newer")
-  endif()
+  # Catch2 is found by AddTest.cmake.
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
 if(ROW_STORE_BUILD_BENCH)
