@@ -25,7 +25,11 @@ endif()
 if(ROW_STORE_STATIC_SIMDJSON)
   include(cmake/StaticSimdjson.cmake)
 else()
-  find_package(simdjson 3.0 REQUIRED)
+  # Its package calls only the same minor version compatible; our use of the DOM is older than that.
+  find_package(simdjson REQUIRED)
+  if(simdjson_VERSION VERSION_LESS 3.0)
+    message(FATAL_ERROR "simdjson ${simdjson_VERSION} in ${simdjson_DIR} is too old: 3.0 or newer")
+  endif()
 endif()
 
 if(ROW_STORE_BUILD_TESTS)
