@@ -130,6 +130,73 @@ ROW_STORE_API void row_store_lookup(void* work);
  * Threads     Any; beside lookups each word is exact, the nine are not one instant. */
 ROW_STORE_API void row_store_stats(row_store_t* store, uint64_t* out);
 
+/* How a file is read and what serves it; values of the fields below. */
+enum {
+  ROW_STORE_ENGINE_NONE = 0, /* no such file */
+  ROW_STORE_ENGINE_URING = 1,
+  ROW_STORE_ENGINE_AIO = 2,
+  ROW_STORE_ENGINE_THREADS = 3
+};
+enum {
+  ROW_STORE_ACCESS_NONE = 0,
+  ROW_STORE_ACCESS_DIRECT = 1,  /* O_DIRECT */
+  ROW_STORE_ACCESS_BUFFERED = 2 /* through the page cache, pages given back */
+};
+enum {
+  ROW_STORE_CACHE_NONE = 0,
+  ROW_STORE_CACHE_MEMORY = 1,
+  ROW_STORE_CACHE_DRM = 2 /* rows in a DRM dumb buffer */
+};
+
+/* Times of whole lookups, in nanoseconds; percentiles are rounded up by at most 12.5 %. */
+typedef struct row_store_latency {
+  uint64_t lookups;
+  uint64_t p50_ns;
+  uint64_t p90_ns;
+  uint64_t p99_ns;
+  uint64_t p999_ns;
+  uint64_t max_ns;
+} row_store_latency;
+
+/* Lookups by their number of ids: below 64, below 1,024, below 16,384, and larger. */
+#define ROW_STORE_SIZE_CLASSES 4
+
+/* Counters are cumulative since open. Fields are only ever added at the end. */
+typedef struct row_store_statistics {
+  uint64_t struct_bytes;     /* in: sizeof of the caller's struct; out: bytes that were filled */
+  uint64_t lookups;
+  uint64_t rows;             /* ids asked for: hits + misses + zero_rows */
+  uint64_t unique_rows;      /* rows less repeats of a missing id within its batch */
+  uint64_t zero_rows;        /* outside the owned range */
+  uint64_t hits;
+  uint64_t misses;
+  uint64_t evictions;
+  uint64_t reads;
+  uint64_t read_bytes;
+  uint64_t retries;          /* reads done again after a short or failed one */
+  uint64_t demotions;        /* times an engine stopped working and threads took over */
+  uint64_t packed_failures;  /* rows that the packed shard should have given and the checkpoint did */
+  uint64_t lookup_ns;        /* spent in lookups */
+  uint64_t wait_ns;          /* of these, waiting for reads */
+  uint64_t cache_slots;
+  uint64_t cache_bytes;
+  uint64_t cache_backing;    /* ROW_STORE_CACHE_* */
+  uint64_t resident_bytes;   /* rows in memory (OFFLOAD_MODE=ram) */
+  uint64_t scale_bytes;
+  uint64_t checkpoint_engine; /* ROW_STORE_ENGINE_* */
+  uint64_t checkpoint_access; /* ROW_STORE_ACCESS_* */
+  uint64_t packed_engine;
+  uint64_t packed_access;
+  row_store_latency latency[ROW_STORE_SIZE_CLASSES];
+} row_store_statistics;
+
+/* Fills what the caller's struct has room for.
+ * Parameters  out->struct_bytes: sizeof(row_store_statistics) as the caller was compiled; a newer
+ *             caller's extra fields stay as they were.
+ * Returns     1, or 0 when struct_bytes is below 16 (nothing is written).
+ * Threads     As row_store_stats. Reads the counters, a few microseconds. */
+ROW_STORE_API int row_store_extended_stats(row_store_t* store, row_store_statistics* out);
+
 /* Ends the store and frees all it holds; waits for running lookups. NULL is a no-op. Any later use of
  * the handle aborts with a line that says so. */
 ROW_STORE_API void row_store_close(row_store_t* store);

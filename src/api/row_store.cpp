@@ -250,6 +250,18 @@ void row_store_stats(row_store_t* store, uint64_t* out) {
   held->copy_stats(out);
 }
 
+int row_store_extended_stats(row_store_t* store, row_store_statistics* out) {
+  if (out == nullptr) fatal(0, "row_store_extended_stats: out is NULL");
+  Hold held("row_store_extended_stats", store, Hold::kShared);
+  constexpr uint64_t kLeastBytes = 16;
+  if (out->struct_bytes < kLeastBytes) return 0;
+  row_store_statistics all{};
+  held->copy_statistics(&all);
+  all.struct_bytes = std::min<uint64_t>(out->struct_bytes, sizeof all);
+  std::memcpy(out, &all, all.struct_bytes);
+  return 1;
+}
+
 void row_store_close(row_store_t* store) {
   if (store == nullptr) return;
   std::unique_ptr<Store> ended;

@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "row_store.h"
+
 namespace row_store {
 
 // What one batch adds.
@@ -57,7 +59,7 @@ class LatencyHistogram {
 };
 
 // Lookups by the number of their ids: below 64, below 1,024, below 16,384, larger.
-inline constexpr uint32_t kSizeClasses = 4;
+inline constexpr uint32_t kSizeClasses = ROW_STORE_SIZE_CLASSES;
 inline uint32_t size_class(uint64_t count) {
   return count < 64 ? 0 : count < 1024 ? 1 : count < 16384 ? 2 : 3;
 }

@@ -14,6 +14,7 @@
 #include "cache/row_cache.h"
 #include "format/packed_shard.h"
 #include "io/table_file.h"
+#include "row_store.h"
 #include "store/counters.h"
 #include "store/lookup.h"
 #include "store/resident_rows.h"
@@ -46,6 +47,7 @@ class Store {
 
   void look_up(const Batch& batch);
   void copy_stats(uint64_t* words) const;
+  void copy_statistics(row_store_statistics* out) const;
 
   // In a forked child: memory and threads are the parent's, rows come from the files.
   void detach_from_parent();
