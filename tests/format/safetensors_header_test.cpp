@@ -445,7 +445,7 @@ TEST_CASE("S42 tensors come in file order whatever the order of names", "[unit]"
   CHECK(header.value().tensors[1].name == "layers.1.engram.embed.scale");
 }
 
-TEST_CASE("S54 a header of 100,000,000 bytes is read", "[unit]") {
+TEST_CASE("S54 a header of 100,000,000 bytes is read", "[.][slow]") {
   std::string json = "{";
   uint64_t count = 0;
   while (json.size() < 99'999'900) {
