@@ -68,6 +68,37 @@ TEST_CASE("a page15 header names its magic, rows a page and page size", "[unit]"
   for (size_t i = 64; i < header.size(); ++i) REQUIRE(header[i] == 0);
 }
 
+TEST_CASE("the headers in docs/packed-format.md are what is written", "[unit]") {
+  const std::array<uint8_t, 64> dense = {
+      0x44, 0x53, 0x56, 0x31, 0x45, 0x4e, 0x34, 0x31, 0x0e, 0, 0,    0,    0,    0,
+      0,    0,    0x4a, 0xe8, 0xb8, 0x05, 0,    0,    0,    0, 0x95, 0xd0, 0x71, 0x0b,
+      0,    0,    0,    0,    0x2a, 0xa1, 0xe3, 0x16, 0,    0, 0,    0,    0x08, 0x01};
+  const std::array<uint8_t, 64> page15 = {
+      0x44, 0x53, 0x34, 0x31, 0x45, 0x50, 0x47, 0x32, 0x0e, 0,    0,    0,    0,    0, 0,
+      0,    0,    0,    0,    0,    0,    0,    0,    0,    0x95, 0xd0, 0x71, 0x0b, 0, 0,
+      0,    0,    0x2a, 0xa1, 0xe3, 0x16, 0,    0,    0,    0,    0x08, 0x01, 0,    0, 0,
+      0,    0,    0,    0x0f, 0,    0,    0,    0,    0,    0,    0,    0,    0x10};
+  const PackedHeader rank1of4{PackedLayout::kDense, 14, {96'004'170, 192'008'341}, 384'016'682};
+  const PackedHeader rank0of2{PackedLayout::kPage15, 14, {0, 192'008'341}, 384'016'682};
+  const HeaderBytes dense_header = encode_packed_header(rank1of4);
+  const HeaderBytes page15_header = encode_packed_header(rank0of2);
+  CHECK(std::equal(dense.begin(), dense.end(), dense_header.begin()));
+  CHECK(std::equal(page15.begin(), page15.end(), page15_header.begin()));
+  CHECK(rank1of4.records_end().value() == 25'345'105'240);
+  CHECK(rank0of2.records_end().value() == 52'431'085'568);
+  CHECK(rank1of4.row_offset(96'004'172) == 4624);
+  const auto other_layer = match_packed_header(dense_header, 25'345'105'240,
+                                               {1, {96'001'542, 192'003'084}, 384'006'168});
+  CHECK(other_layer.status().text() ==
+        "packed shard: magic expected 0x31344e4531565344, found 0x31344e4531565344; "
+        "layer expected 1, found 14 (differs); "
+        "first row expected 96001542, found 96004170 (differs); "
+        "end row expected 192003084, found 192008341 (differs); "
+        "table rows expected 384006168, found 384016682 (differs); "
+        "row bytes expected 264, found 264; "
+        "file bytes expected at least 25344411184, found 25345105240");
+}
+
 TEST_CASE("what is encoded is decoded, in both layouts", "[unit]") {
   for (const PackedLayout layout : kLayouts) {
     DYNAMIC_SECTION(name_of(layout)) {
