@@ -14,9 +14,9 @@ using simdjson::dom::element;
 using simdjson::dom::object;
 
 Status schema_error(std::string_view key, const std::string& expected) {
-  return Status::error(ErrorCode::kSchema, "config.json: key \"" + std::string(key) +
-                                               "\": expected " + expected +
-                                               "; take the config.json of the checkpoint unchanged");
+  return Status::error(ErrorCode::kSchema,
+                       "config.json: key \"" + std::string(key) + "\": expected " + expected +
+                           "; take the config.json of the checkpoint unchanged");
 }
 
 std::string range_text(uint64_t low, uint64_t high) {
@@ -148,10 +148,10 @@ Result<EngramConfig> read_keys(object keys) {
   config.max_ngram =
       static_cast<uint32_t>(reader.number("engram_max_ngram_size", 2, kEngramNgramMax));
   config.heads = static_cast<uint32_t>(reader.number("engram_n_heads", 1, kEngramHeadsMax));
-  config.bases = narrow(
-      reader.number_or_numbers("engram_vocab_size", kEngramNgramMax - 1, 2, kEngramBaseMax));
-  config.classes = static_cast<uint32_t>(
-      reader.number("engram_compressed_vocab_size", 2, kEngramClassesMax));
+  config.bases =
+      narrow(reader.number_or_numbers("engram_vocab_size", kEngramNgramMax - 1, 2, kEngramBaseMax));
+  config.classes =
+      static_cast<uint32_t>(reader.number("engram_compressed_vocab_size", 2, kEngramClassesMax));
   config.pad_class =
       static_cast<uint32_t>(reader.number("engram_pad_id", 0, kEngramClassesMax - 1));
   if (reader.has("engram_seed")) config.seed = reader.number("engram_seed", 0, kEngramSeedMax);
@@ -159,8 +159,7 @@ Result<EngramConfig> read_keys(object keys) {
     config.multipliers = reader.lists("engram_multipliers", kEngramLayersMax, kEngramNgramMax);
   }
   if (reader.has("engram_num_embeddings")) {
-    config.rows =
-        reader.number_or_numbers("engram_num_embeddings", kEngramLayersMax, 1, INT64_MAX);
+    config.rows = reader.number_or_numbers("engram_num_embeddings", kEngramLayersMax, 1, INT64_MAX);
   }
   if (!reader.status().ok()) return reader.status();
   if (Status status = check_engram_config(config); !status.ok()) return status;
@@ -240,7 +239,7 @@ Result<EngramConfig> parse_engram_config(std::string_view json) {
   object top;
   const simdjson::error_code error = parser.parse(json.data(), json.size()).get(top);
   if (error != simdjson::SUCCESS) {
-    const ErrorCode code = error == simdjson::UTF8_ERROR  ? ErrorCode::kUtf8
+    const ErrorCode code = error == simdjson::UTF8_ERROR ? ErrorCode::kUtf8
                            : error == simdjson::MEMALLOC ? ErrorCode::kMemory
                                                          : ErrorCode::kJson;
     return Status::error(code, std::string("config.json: expected a JSON object, found: ") +

@@ -212,7 +212,12 @@ bool Inverter::solve_by_hash(Reading& reading, const Reading* next, const Lookba
   trials_left_ -= classes_;
   ++counts.searches;
   const std::optional<uint32_t> found = pair_search_.before(reading.pair_hash);
-  return found && accept(reading, *found);
+  if (!found || !accept(reading, *found)) return false;
+  // Asked for again, the same token needs no second search.
+  if (max_ngram_ > 2) {
+    memory_.learn(std::span(reading.lookback).subspan(2, max_ngram_ - 2), *found);
+  }
+  return true;
 }
 
 bool Inverter::solve_by_scan(Reading& reading, const Lookback* before, InvertCounts& counts) {

@@ -4,7 +4,8 @@
 // the ids in the other. This is how the classes come out:
 //
 //   - The residues of an order give its hash (residues.h).
-//   - Neighbouring orders differ by one class times an odd number, so the classes two and more places
+//   - Neighbouring orders differ by one class times an odd number, so the classes two and more
+//   places
 //     back follow by one multiplication each: a token tells what stood before the token before it.
 //   - The two newest classes share the 2-gram's hash, and either follows from the other. The class
 //     before the newest is known from the previous token of the run, or from the next one, which
@@ -67,12 +68,12 @@ class Inverter {
   Inverter& operator=(const Inverter&) = delete;
 
   // ids: tokens x columns() global row ids of the source layer, token by token, the columns in any
-  // order. classes: tokens x max_ngram() lookbacks, as RowHasher takes them; the pad class throughout
-  // where a token's state is not kKnown.
+  // order. classes: tokens x max_ngram() lookbacks, as RowHasher takes them; the pad class
+  // throughout where a token's state is not kKnown.
   InvertCounts invert(const int64_t* ids, size_t tokens, uint32_t* classes, TokenState* states);
 
-  // The same, hashed for another layer of the same checkpoint. out: tokens x target.columns() ids in
-  // the rule's column order; row 0 throughout where a token's state is not kKnown.
+  // The same, hashed for another layer of the same checkpoint. out: tokens x target.columns() ids
+  // in the rule's column order; row 0 throughout where a token's state is not kKnown.
   InvertCounts translate(const int64_t* ids, size_t tokens, const RowHasher& target, int64_t* out,
                          TokenState* states);
 
@@ -115,13 +116,13 @@ class Inverter {
   const uint64_t trials_max_;
   const std::vector<uint32_t> primes_;
   const std::vector<uint64_t> offsets_;
-  std::vector<uint64_t> inverses_;       // of the multipliers, modulo 2^64
+  std::vector<uint64_t> inverses_;        // of the multipliers, modulo 2^64
   std::vector<ResidueDecoder> decoders_;  // one an order
   bool hashes_come_out_ = true;
   const PairSearch pair_search_;
   const ResidueScan scan_;
-  std::vector<uint32_t> places_;       // of each column in a token's ids
-  std::vector<uint32_t> new_places_;   // scratch of learn_column_order
+  std::vector<uint32_t> places_;      // of each column in a token's ids
+  std::vector<uint32_t> new_places_;  // scratch of learn_column_order
   ContextMemory memory_;
   uint64_t trials_left_ = 0;
 };

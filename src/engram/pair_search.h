@@ -1,9 +1,9 @@
 // The two classes of a 2-gram, from its hash alone.
 //
-// hash = newest * m0 ^ before * m1. Either class follows from the other by one multiplication with an
-// inverse modulo 2^64, so the search tries every class for one place and asks whether the other comes
-// out as a class. Low halves alone decide that for all but a few candidates, eight at a time where
-// the CPU has AVX2. Immutable once built, safe from any thread.
+// hash = newest * m0 ^ before * m1. Either class follows from the other by one multiplication with
+// an inverse modulo 2^64, so the search tries every class for one place and asks whether the other
+// comes out as a class. Low halves alone decide that for all but a few candidates, eight at a time
+// where the CPU has AVX2. Immutable once built, safe from any thread.
 #ifndef ROW_STORE_ENGRAM_PAIR_SEARCH_H
 #define ROW_STORE_ENGRAM_PAIR_SEARCH_H
 

@@ -43,6 +43,13 @@ bool is_prime(uint32_t value) {
   return true;
 }
 
+void PrimeDealer::restart(uint32_t base) {
+  stops_[base_] = next_;
+  base_ = base;
+  const auto stop = stops_.find(base);
+  next_ = stop != stops_.end() ? stop->second : base;
+}
+
 std::optional<uint32_t> PrimeDealer::take() {
   for (; next_ <= UINT32_MAX; ++next_) {
     const auto candidate = static_cast<uint32_t>(next_);

@@ -5,6 +5,7 @@
 #define ROW_STORE_ENGRAM_PRIMES_H
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -13,16 +14,20 @@ namespace row_store {
 bool is_prime(uint32_t value);
 
 // Hands out primes of one table set. Each take() continues above the one before it; restart(base)
-// begins a new run, which passes over every prime handed out so far.
+// begins a run at base, which passes over every prime handed out so far.
 class PrimeDealer {
  public:
-  void restart(uint32_t base) { next_ = base; }
+  void restart(uint32_t base);
 
   // The smallest unused prime from the run's place on; nothing once 2^32 is reached.
   std::optional<uint32_t> take();
 
  private:
+  uint32_t base_ = 2;
   uint64_t next_ = 2;
+  // Where the runs from each base stopped: nothing unused lies between, and a config with the most
+  // layers and heads would otherwise walk the same stretch hundreds of times.
+  std::map<uint32_t, uint64_t> stops_;
   std::set<uint32_t> used_;
 };
 

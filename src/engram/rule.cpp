@@ -55,12 +55,11 @@ Status deal_primes(const EngramConfig& config, PrimeDealer& dealer, Rule& rule) 
 
 Status check_rows(const Rule& rule, uint64_t listed) {
   if (rule.rows == listed) return {};
-  return Status::error(ErrorCode::kMismatch,
-                       "config.json: key \"engram_num_embeddings\": layer " +
-                           std::to_string(rule.layer_id) + ": expected " +
-                           std::to_string(rule.rows) + " rows by the addressing rule, found " +
-                           std::to_string(listed) +
-                           "; this checkpoint addresses its rows in another way");
+  return Status::error(
+      ErrorCode::kMismatch,
+      "config.json: key \"engram_num_embeddings\": layer " + std::to_string(rule.layer_id) +
+          ": expected " + std::to_string(rule.rows) + " rows by the addressing rule, found " +
+          std::to_string(listed) + "; this checkpoint addresses its rows in another way");
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 // The Engram addressing rule: which rows of a layer's table the last few tokens ask for.
 //
 // Token classes (compressed token ids) go in, row ids come out; see numpy_draw.h and primes.h for
-// where the constants come from. Nothing here reads files or knows tables' contents. A Rule's columns
-// stand order by order (2-grams first), head by head; within an order the primes rise, and the
-// columns' row ranges tile the table. Pure functions and immutable values, safe from any thread.
+// where the constants come from. Nothing here reads files or knows tables' contents. A Rule's
+// columns stand order by order (2-grams first), head by head; within an order the primes rise, and
+// the columns' row ranges tile the table. Pure functions and immutable values, safe from any
+// thread.
 #ifndef ROW_STORE_ENGRAM_RULE_H
 #define ROW_STORE_ENGRAM_RULE_H
 
@@ -33,8 +34,8 @@ struct Rule {
   uint32_t columns() const { return orders() * heads; }
 };
 
-// One Rule a layer, in the order of config.layer_ids. kMismatch when the sizes differ from those that
-// the config lists, kOverflow when a listed multiplier is even or leaves 63 bits.
+// One Rule a layer, in the order of config.layer_ids. kMismatch when the sizes differ from those
+// that the config lists, kOverflow when a listed multiplier is even or leaves 63 bits.
 Result<std::vector<Rule>> derive_rules(const EngramConfig& config);
 
 // The rule whose table has this many rows, or nullptr. Row counts differ between the layers of one
@@ -50,7 +51,8 @@ class RowHasher {
   uint32_t columns() const { return static_cast<uint32_t>(moduli_.size()); }
 
   // lookback[k] is the class k places before the token, max_ngram of them, each below rule.classes;
-  // places before the start of a sequence hold the pad class. Writes columns() ids, in column order.
+  // places before the start of a sequence hold the pad class. Writes columns() ids, in column
+  // order.
   void row_ids(const uint32_t* lookback, int64_t* ids) const;
 
  private:
