@@ -6,7 +6,7 @@
 // that of a batch of misses is the same number of 4 KiB reads through io_uring at depth 128. Figures
 // are medians; ratios are medians of the ratios of neighbouring calls, with their quartiles.
 #include <fcntl.h>
-#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
