@@ -1,0 +1,95 @@
+#include "quickstart/report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <numeric>
+
+namespace row_store::examples {
+namespace {
+
+using Cell = std::function<std::string(const LayerReport&)>;
+
+std::string format(const char* pattern, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, pattern, value);
+  return text;
+}
+
+std::string mebibytes(uint64_t bytes) {
+  return format("%.1f MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+std::string mean(const std::vector<double>& values) {
+  if (values.empty()) return "-";
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  return format("%.0f us", sum / static_cast<double>(values.size()));
+}
+
+// The value that `part` of all values do not exceed.
+std::string quantile(std::vector<double> values, double part) {
+  if (values.empty()) return "-";
+  const auto rank = static_cast<size_t>(part * static_cast<double>(values.size() - 1) + 0.5);
+  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(rank), values.end());
+  return format("%.0f us", values[rank]);
+}
+
+std::string hit_rate(const LayerReport& layer) {
+  const auto hits = static_cast<double>(layer.stats[ROW_STORE_STAT_HITS]);
+  const double all = hits + static_cast<double>(layer.stats[ROW_STORE_STAT_MISSES]);
+  return all > 0 ? format("%.1f %%", 100 * hits / all) : "-";
+}
+
+void row(const std::vector<LayerReport>& layers, const char* name, const Cell& cell) {
+  std::printf("  %-34s", name);
+  for (const LayerReport& layer : layers) std::printf("%16s", cell(layer).c_str());
+  std::printf("\n");
+}
+
+Cell stat(int word) {
+  return [word](const LayerReport& layer) { return grouped(layer.stats[word]); };
+}
+
+}  // namespace
+
+std::string grouped(uint64_t value) {
+  std::string digits = std::to_string(value);
+  for (int64_t at = static_cast<int64_t>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<size_t>(at), ",");
+  }
+  return digits;
+}
+
+void print_report(const std::vector<LayerReport>& layers) {
+  using L = const LayerReport&;
+  std::printf("\n");
+  row(layers, "", [](L l) { return "layer " + std::to_string(l.layer); });
+  row(layers, "table, rows", [](L l) { return grouped(l.table_rows); });
+  row(layers, "owned by this rank, rows", [](L l) { return grouped(l.owned_rows); });
+  row(layers, "lookup calls", [](L l) { return grouped(l.calls); });
+  row(layers, "rows looked up", [](L l) { return grouped(l.rows); });
+  row(layers, "compared byte for byte", [](L l) { return grouped(l.checked); });
+  row(layers, "wrong", [](L l) { return grouped(l.wrong); });
+  row(layers, "cache hit rate", hit_rate);
+  row(layers, "reads sent to the drive", stat(ROW_STORE_STAT_READS));
+  row(layers, "decode call, mean", [](L l) { return mean(l.decode_us); });
+  row(layers, "decode call, 99 of 100 within", [](L l) { return quantile(l.decode_us, 0.99); });
+  row(layers, "prefill call, mean", [](L l) { return mean(l.prefill_us); });
+  row(layers, "prefill call, 99 of 100 within", [](L l) { return quantile(l.prefill_us, 0.99); });
+  row(layers, "row cache, reserved",
+      [](L l) { return mebibytes(l.stats[ROW_STORE_STAT_CACHE_BYTES]); });
+  row(layers, "row cache, rows", stat(ROW_STORE_STAT_SLOTS));
+  row(layers, "row cache, ways", stat(ROW_STORE_STAT_WAYS));
+  row(layers, "scales in memory",
+      [](L l) { return mebibytes(l.stats[ROW_STORE_STAT_SCALE_BYTES]); });
+  row(layers, "threads a lookup may use", stat(ROW_STORE_STAT_THREADS));
+  row(layers, "misses served from", [](L l) {
+    return std::string(l.stats[ROW_STORE_STAT_PACKED] != 0 ? "packed shard" : "checkpoint");
+  });
+  for (const LayerReport& layer : layers) {
+    std::printf("  layer %llu reads %s\n", static_cast<unsigned long long>(layer.layer),
+                layer.served_from.c_str());
+  }
+}
+
+}  // namespace row_store::examples
