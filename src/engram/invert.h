@@ -29,12 +29,12 @@
 #include <vector>
 
 #include "base/status.h"
-#include "engram/config.h"
 #include "engram/context_memory.h"
 #include "engram/pair_search.h"
 #include "engram/residue_scan.h"
 #include "engram/residues.h"
 #include "engram/rule.h"
+#include "format/engram_config.h"
 
 namespace row_store {
 

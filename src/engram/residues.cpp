@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-#include "engram/config.h"
+#include "format/engram_config.h"
 
 namespace row_store {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "engram/config.h"
 #include "engram/modulus.h"
+#include "format/engram_config.h"
 
 namespace row_store {
 

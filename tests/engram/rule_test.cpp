@@ -150,5 +150,17 @@ TEST_CASE("listed multipliers replace the draw, unless they could not be undone"
   CHECK(derive_rules(config).status().code() == ErrorCode::kOverflow);
 }
 
+TEST_CASE("the largest config allowed still makes rules") {
+  EngramConfig config;
+  for (uint32_t layer = 0; layer < kEngramLayersMax; ++layer) config.layer_ids.push_back(layer);
+  config.max_ngram = kEngramNgramMax;
+  config.heads = kEngramHeadsMax;
+  config.bases = {static_cast<uint32_t>(kEngramBaseMax)};
+  config.classes = kEngramClassesMax;
+  const Result<std::vector<Rule>> rules = derive_rules(config);
+  REQUIRE(rules.ok());
+  CHECK(rules.value().back().columns() == kEngramColumnsMax);
+}
+
 }  // namespace
 }  // namespace row_store

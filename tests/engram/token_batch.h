@@ -1,6 +1,6 @@
 // Tokens of made-up requests, hashed for every layer of a checkpoint.
-#ifndef ROW_STORE_TESTS_ENGRAM_TOKEN_BATCH_H
-#define ROW_STORE_TESTS_ENGRAM_TOKEN_BATCH_H
+#ifndef ROW_STORE_ENGRAM_TOKEN_BATCH_H
+#define ROW_STORE_ENGRAM_TOKEN_BATCH_H
 
 #include <algorithm>
 #include <cstdint>
@@ -63,4 +63,4 @@ inline std::vector<uint32_t> random_text(std::mt19937_64& random, uint32_t class
 
 }  // namespace row_store::test
 
-#endif  // ROW_STORE_TESTS_ENGRAM_TOKEN_BATCH_H
+#endif  // ROW_STORE_ENGRAM_TOKEN_BATCH_H

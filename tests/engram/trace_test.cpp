@@ -1,93 +1,102 @@
 // Real text: the rows of layer 1 give those of layer 14, call by call.
 //
-// ROW_STORE_TRACES names a folder with mixed-b4.egtrace and mixed-b4-l14.egtrace, the same tokens
-// for both layers. Without it there is nothing to run on.
-#include <cstdio>
+// The traces are made here from the committed text. ROW_STORE_TRACES may name a folder with a
+// larger pair as well: mixed-b4.egtrace and mixed-b4-l14.egtrace, the same tokens for both layers.
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "engram/invert.h"
 #include "support/catch.h"
+#include "trace/documents.h"
+#include "trace/trace_file.h"
+#include "trace/trace_maker.h"
 
 namespace row_store {
 namespace {
 
-constexpr size_t kColumns = 24;
-constexpr size_t kOrders = 3;
-
-struct Trace {
-  std::vector<uint32_t> call_tokens;
-  std::vector<uint64_t> hashes;  // of each token's 2-, 3- and 4-gram
+struct Pair {
+  trace::Trace first;
+  trace::Trace last;
 };
 
-Trace load(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
-  REQUIRE(bytes.size() > 232);
-  REQUIRE(std::memcmp(bytes.data(), "EGTRACE1", 8) == 0);
-  uint64_t sizes[2];  // calls, tokens
-  std::memcpy(sizes, &bytes[24], sizeof sizes);
-  REQUIRE(bytes.size() == 232 + sizes[0] * 4 + sizes[1] * kOrders * 8);
-  Trace trace;
-  trace.call_tokens.resize(sizes[0]);
-  trace.hashes.resize(sizes[1] * kOrders);
-  std::memcpy(trace.call_tokens.data(), &bytes[232], sizes[0] * 4);
-  for (uint32_t& tokens : trace.call_tokens) tokens &= 0xffffff;
-  std::memcpy(trace.hashes.data(), &bytes[232 + sizes[0] * 4], trace.hashes.size() * 8);
-  return trace;
+Pair make_pair(trace::Mode mode, uint64_t base, uint32_t block_tokens) {
+  const Result<trace::Documents> text =
+      trace::load_documents(ROW_STORE_EXAMPLE_DATA "/two-dictionaries.egtok");
+  REQUIRE(text.ok());
+  trace::MakeOptions options{.mode = mode, .base = base, .block_tokens = block_tokens};
+  options.layer = 1;
+  Pair pair;
+  pair.first = trace::make_trace(text.value(), options).take().trace;
+  options.layer = 14;
+  pair.last = trace::make_trace(text.value(), options).take().trace;
+  return pair;
 }
 
-std::vector<int64_t> row_ids(const Trace& trace, const Rule& rule) {
+// Every call of the first layer, translated as it comes; all rows of the last have to come out.
+InvertCounts check_pair(const Pair& pair, uint64_t base) {
+  EngramConfig config = published_engram_config();
+  config.bases = {static_cast<uint32_t>(base)};
+  config.rows.clear();
+  const std::vector<Rule> rules = derive_rules(config).take();
+  REQUIRE(rules[0].rows == pair.first.rule.rows);
+  REQUIRE(rules[1].rows == pair.last.rule.rows);
+  REQUIRE(pair.first.tokens() == pair.last.tokens());
+  const auto inverter = Inverter::create(rules[0]).take();
+  const RowHasher target(rules[1]);
+  InvertCounts sum;
+  uint64_t token = 0;
   std::vector<int64_t> ids;
-  ids.reserve(trace.hashes.size() / kOrders * kColumns);
-  for (size_t token = 0; token < trace.hashes.size() / kOrders; ++token) {
-    for (size_t column = 0; column < kColumns; ++column) {
-      const uint64_t hash = trace.hashes[token * kOrders + column / 8];
-      ids.push_back(static_cast<int64_t>(rule.offsets[column] + hash % rule.primes[column]));
-    }
+  std::vector<int64_t> expected;
+  std::vector<int64_t> predicted;
+  std::vector<TokenState> states;
+  for (const trace::Call& call : pair.first.calls) {
+    ids.resize(call.ids());
+    expected.resize(call.ids());
+    predicted.resize(call.ids());
+    states.resize(call.tokens);
+    pair.first.expand(token, call.tokens, ids.data());
+    pair.last.expand(token, call.tokens, expected.data());
+    const InvertCounts counts =
+        inverter->translate(ids.data(), call.tokens, target, predicted.data(), states.data());
+    REQUIRE(predicted == expected);
+    sum.known += counts.known;
+    sum.searches += counts.searches;
+    token += call.tokens;
   }
-  return ids;
+  CHECK(sum.known == pair.first.tokens());
+  return sum;
 }
 
-TEST_CASE("layer 1 rows of a real mixed load give every layer 14 row") {
-  const char* folder = std::getenv("ROW_STORE_TRACES");
-  if (folder == nullptr) {
-    std::fputs("ROW_STORE_TRACES is not set: it names the folder of mixed-b4.egtrace\n", stderr);
-    std::exit(77);
-  }
-  const Trace first = load(std::string(folder) + "/mixed-b4.egtrace");
-  const Trace last = load(std::string(folder) + "/mixed-b4-l14.egtrace");
-  REQUIRE(first.call_tokens == last.call_tokens);
-
-  // Also the small table of the benchmarks, which needs more residues for a hash.
-  for (const uint32_t base : {16'000'000U, 160'000U}) {
-    EngramConfig config = published_engram_config();
-    config.bases = {base};
-    config.rows.clear();
-    const std::vector<Rule> rules = derive_rules(config).take();
-    const auto inverter = Inverter::create(rules[0]).take();
-    const RowHasher target(rules[1]);
-    const std::vector<int64_t> ids = row_ids(first, rules[0]);
-    const std::vector<int64_t> expected = row_ids(last, rules[1]);
-    std::vector<int64_t> predicted(expected.size());
-    std::vector<TokenState> states(expected.size() / kColumns);
-    InvertCounts sum;
-    size_t token = 0;
-    for (const uint32_t tokens : first.call_tokens) {
-      const InvertCounts counts = inverter->translate(&ids[token * kColumns], tokens, target,
-                                                      &predicted[token * kColumns], &states[token]);
-      sum.known += counts.known;
-      sum.searches += counts.searches;
-      token += tokens;
+TEST_CASE("real text: every layer 14 row follows from layer 1's, without a search in blocks") {
+  // The smaller base is that of the benchmarks' table; it takes more residues to make a hash.
+  for (const uint64_t base : {uint64_t{16'000'000}, uint64_t{160'000}}) {
+    for (const trace::Mode mode :
+         {trace::Mode::kMixed, trace::Mode::kDecode, trace::Mode::kPrefill}) {
+      CHECK(check_pair(make_pair(mode, base, 6), base).searches == 0);
     }
-    CHECK(predicted == expected);
-    CHECK(sum.known == states.size());
-    std::printf("base %u: %zu tokens in %zu calls, %zu searches\n", base, states.size(),
-                first.call_tokens.size(), sum.searches);
+  }
+}
+
+TEST_CASE("real text, one token a step: a request is searched for once, not at every step") {
+  const Pair mixed = make_pair(trace::Mode::kMixed, trace::kModelBase, 1);
+  CHECK(check_pair(mixed, trace::kModelBase).searches == 0);  // its prompt tells all
+  const Pair decode = make_pair(trace::Mode::kDecode, trace::kModelBase, 1);
+  CHECK(check_pair(decode, trace::kModelBase).searches <= decode.first.tokens() / 100);
+}
+
+TEST_CASE("a larger pair of traces from outside comes out exactly") {
+  const char* folder = std::getenv("ROW_STORE_TRACES");
+  if (folder == nullptr) return;
+  Result<trace::Trace> first = trace::load_trace(std::string(folder) + "/mixed-b4.egtrace");
+  Result<trace::Trace> last = trace::load_trace(std::string(folder) + "/mixed-b4-l14.egtrace");
+  REQUIRE(first.ok());
+  REQUIRE(last.ok());
+  Pair pair{first.take(), last.take()};
+  for (const uint64_t base : {uint64_t{16'000'000}, uint64_t{160'000}}) {
+    REQUIRE(pair.first.rescale(base).ok());
+    REQUIRE(pair.last.rescale(base).ok());
+    CHECK(check_pair(pair, base).searches == 0);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "engram/config.h"
+#include "format/engram_config.h"
 
 #include <simdjson.h>
 

@@ -1,9 +1,10 @@
-#include "engram/config.h"
+#include "format/engram_config.h"
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "engram/rule.h"
 #include "support/catch.h"
 
 namespace row_store {
@@ -147,18 +148,6 @@ TEST_CASE("a key that stands twice is refused") {
   CHECK(error_of("{\"engram_layer_ids\": [1], \"engram_layer_ids\": [2]}") ==
         ErrorCode::kDuplicate);
   CHECK(error_of("{\"text_config\": {}, \"text_config\": {}}") == ErrorCode::kDuplicate);
-}
-
-TEST_CASE("the largest config allowed still makes rules") {
-  EngramConfig config;
-  for (uint32_t layer = 0; layer < kEngramLayersMax; ++layer) config.layer_ids.push_back(layer);
-  config.max_ngram = kEngramNgramMax;
-  config.heads = kEngramHeadsMax;
-  config.bases = {static_cast<uint32_t>(kEngramBaseMax)};
-  config.classes = kEngramClassesMax;
-  const Result<std::vector<Rule>> rules = derive_rules(config);
-  REQUIRE(rules.ok());
-  CHECK(rules.value().back().columns() == kEngramColumnsMax);
 }
 
 }  // namespace

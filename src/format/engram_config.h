@@ -3,8 +3,8 @@
 // Only what the row addresses depend on; no tensor sizes, no file names. The parser takes hostile
 // text: it is strict about types and ranges, bounded in size, and says which key is wrong. Pure
 // functions, safe from any thread.
-#ifndef ROW_STORE_ENGRAM_CONFIG_H
-#define ROW_STORE_ENGRAM_CONFIG_H
+#ifndef ROW_STORE_FORMAT_ENGRAM_CONFIG_H
+#define ROW_STORE_FORMAT_ENGRAM_CONFIG_H
 
 #include <cstddef>
 #include <cstdint>
@@ -49,4 +49,4 @@ Result<EngramConfig> parse_engram_config(std::string_view json);
 
 }  // namespace row_store
 
-#endif  // ROW_STORE_ENGRAM_CONFIG_H
+#endif  // ROW_STORE_FORMAT_ENGRAM_CONFIG_H
