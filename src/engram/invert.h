@@ -48,7 +48,7 @@ struct InverterOptions {
   // Classes tried in one batch. Where it runs out, tokens that need a search stay unknown; the rest
   // are not affected. The default allows 40 searches of 99,092 classes.
   uint64_t trials_max = 4'000'000;
-  uint32_t memory_set_bits = 12;  // 1..24; 16 bytes a set
+  uint32_t memory_set_bits = 14;  // 1..24; 16 bytes a set
 };
 
 struct InvertCounts {

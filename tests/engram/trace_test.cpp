@@ -80,7 +80,8 @@ TEST_CASE("real text: every layer 14 row follows from layer 1's, without a searc
 
 TEST_CASE("real text, one token a step: a request is searched for once, not at every step") {
   const Pair mixed = make_pair(trace::Mode::kMixed, trace::kModelBase, 1);
-  CHECK(check_pair(mixed, trace::kModelBase).searches == 0);  // its prompt tells all
+  // Its prompt tells all, unless other requests' prompts have pushed it out of memory since.
+  CHECK(check_pair(mixed, trace::kModelBase).searches <= mixed.first.tokens() / 1000);
   const Pair decode = make_pair(trace::Mode::kDecode, trace::kModelBase, 1);
   CHECK(check_pair(decode, trace::kModelBase).searches <= decode.first.tokens() / 100);
 }
