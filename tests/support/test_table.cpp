@@ -127,8 +127,10 @@ LookupBuffers::LookupBuffers(uint64_t capacity)
 
 void LookupBuffers::look_up(row_store_t* store, std::span<const int64_t> ids) {
   count_ = ids.size();
-  std::fill(weights_.begin(), weights_.end(), kCanaryByte);
-  std::fill(scales_.begin(), scales_.end(), kCanaryByte);
+  // Only what this lookup may touch and some rows on both sides: filling all of a large buffer would
+  // take longer than the lookup.
+  std::fill_n(weights_.begin(), count_ * ROW_STORE_WEIGHT_BYTES + 2 * kCanary, kCanaryByte);
+  std::fill_n(scales_.begin(), count_ * ROW_STORE_SCALE_BYTES + 2 * kCanary, kCanaryByte);
   row_store_work work{store, ids.data(), weights(), scales(), count_};
   row_store_lookup(&work);
 }
@@ -146,9 +148,10 @@ int64_t LookupBuffers::first_wrong(const TestTable& table, std::span<const int64
 bool LookupBuffers::canaries_whole() const {
   const auto whole = [](const std::vector<uint8_t>& bytes, uint64_t used) {
     const auto is_canary = [](uint8_t byte) { return byte == kCanaryByte; };
+    const auto behind = bytes.begin() + static_cast<ptrdiff_t>(kCanary + used);
     return std::all_of(bytes.begin(), bytes.begin() + kCanary, is_canary) &&
-           std::all_of(bytes.begin() + static_cast<ptrdiff_t>(kCanary + used), bytes.end(),
-                       is_canary);
+           std::all_of(behind, behind + kCanary, is_canary);
   };
-  return whole(weights_, count_ * 256) && whole(scales_, count_ * 8);
+  return whole(weights_, count_ * ROW_STORE_WEIGHT_BYTES) &&
+         whole(scales_, count_ * ROW_STORE_SCALE_BYTES);
 }

@@ -47,7 +47,7 @@ class LookupBuffers {
   uint64_t rows_verified() const { return rows_verified_; }
 
  private:
-  static constexpr uint64_t kCanary = 64;
+  static constexpr uint64_t kCanary = 1024;  // bytes on each side
   uint64_t count_ = 0;
   uint64_t rows_verified_ = 0;
   std::vector<uint8_t> weights_;
