@@ -11,14 +11,22 @@
 
 namespace row_store {
 
+inline constexpr uint64_t kHugePageBytes = 2 * 1024 * 1024;
+
 class MemoryMap {
  public:
   MemoryMap() = default;
-  // Zeroed, page-aligned; bytes > 0.
+  // Zeroed; bytes > 0. Aligned to a page, and to a huge page when it holds one.
   static Result<MemoryMap> create(uint64_t bytes);
   ~MemoryMap();
   MemoryMap(MemoryMap&& other) noexcept;
   MemoryMap& operator=(MemoryMap&& other) noexcept;
+
+  // Asks for 2 MiB pages at the first touch: for small, hot maps that are touched all over.
+  void prefer_huge_pages() const;
+  // Turns [offset, offset + bytes) of touched memory into 2 MiB pages now; false when the kernel
+  // cannot (before 6.1, or none are free). Readers and writers may go on.
+  bool collapse(uint64_t offset, uint64_t bytes) const;
 
   uint8_t* data() const { return data_; }
   uint64_t bytes() const { return bytes_; }

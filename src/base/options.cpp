@@ -13,7 +13,7 @@ namespace row_store {
 namespace {
 
 // One bit a variable: each is complained about once a process.
-enum Variable : uint32_t { kThreads, kWays, kScales, kMode, kStrict, kNegative, kEngine, kDepth };
+enum Variable : uint32_t { kThreads, kWays, kScales, kMode, kStrict, kNegative, kEngine, kDepth, kHuge };
 
 void complain(Variable variable, const char* name, const char* value, const char* allowed,
               const char* used) {
@@ -101,6 +101,7 @@ StoreOptions read_store_options() {
     if (!options.zero_negative_ids && !is_one_of(negative, {"abort"}))
       complain(kNegative, "DSV41_NEGATIVE_IDS", negative, "abort, zero", "abort");
   }
+  options.huge_pages = flag(kHuge, "DSV41_HUGE_PAGES", true);
   options.engine = engine_choice();
   return options;
 }

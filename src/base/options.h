@@ -25,6 +25,7 @@ struct StoreOptions {
   bool ram = false;                // OFFLOAD_MODE=ram
   bool strict = false;             // DSV41_STRICT
   bool zero_negative_ids = false;  // DSV41_NEGATIVE_IDS=zero
+  bool huge_pages = true;          // DSV41_HUGE_PAGES
   EngineChoice engine = EngineChoice::kAuto;  // DSV41_IO_ENGINE
 };
 StoreOptions read_store_options();

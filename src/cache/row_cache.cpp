@@ -82,6 +82,7 @@ Result<std::unique_ptr<RowCache>> RowCache::create(const CacheConfig& config,
   // sets * (line + rows) is at most the budget, so none of these products wraps.
   Result<MemoryMap> index = MemoryMap::create(sets * line_bytes(geometry));
   if (!index.ok()) return index.status();
+  if (config.huge_pages) index.value().prefer_huge_pages();
   if (!slab) {
     Result<MemoryMap> rows = MemoryMap::create(sets * config.ways * kRowBytes);
     if (!rows.ok()) return rows.status();

@@ -20,7 +20,8 @@ namespace row_store {
 struct CacheConfig {
   uint64_t table_rows = 0;
   uint64_t budget_bytes = 0;
-  unsigned ways = 12;  // 1 to 16
+  unsigned ways = 12;      // 1 to 16
+  bool huge_pages = true;  // for the index, which is touched all over from the start
 };
 
 // Rows a probe or copy works on at a time: their set lines and rows stay in the first-level caches
@@ -41,6 +42,7 @@ class RowCache {
   unsigned ways() const { return ways_; }
   uint64_t reserved_bytes() const { return slots() * kRowBytes + index_.bytes(); }
   bool write_combined() const { return slab_->write_combined(); }
+  const Slab& slab() const { return *slab_; }
 
   // For i in [0, count), count <= kBlockRows: slots[i] is where ids[i] is, or kNoSlot.
   void probe_block(const int64_t* ids, uint32_t count, Slot* slots);

@@ -19,6 +19,8 @@ class Slab {
   virtual uint64_t bytes() const = 0;
   // Reads are uncached and stores unordered: rows are copied once, in wide loads, under the set lock.
   virtual bool write_combined() const = 0;
+  // Turns a touched stretch into huge pages where that is possible; see MemoryMap::collapse.
+  virtual bool collapse(uint64_t offset, uint64_t bytes) const = 0;
   // In a forked child, where the pages do not exist: forget them without unmapping.
   virtual void abandon() = 0;
 };
@@ -29,6 +31,9 @@ class MemorySlab final : public Slab {
   uint8_t* data() const override { return map_.data(); }
   uint64_t bytes() const override { return map_.bytes(); }
   bool write_combined() const override { return false; }
+  bool collapse(uint64_t offset, uint64_t bytes) const override {
+    return map_.collapse(offset, bytes);
+  }
   void abandon() override { map_.abandon(); }
 
  private:

@@ -119,7 +119,8 @@ Status Store::check_format() {
 
 Status Store::make_cache() {
   if (options_.ram || spec_.cache_budget_bytes == 0) return {};
-  const CacheConfig config{spec_.rows, spec_.cache_budget_bytes, options_.cache_ways};
+  const CacheConfig config{spec_.rows, spec_.cache_budget_bytes, options_.cache_ways,
+                           options_.huge_pages};
   if (RowCache::set_count(config, 0) == 0) {
     log_line("%s: a cache of %llu bytes holds no set of %u rows; serving without one",
              spec_.path.c_str(), static_cast<unsigned long long>(spec_.cache_budget_bytes),
@@ -129,6 +130,8 @@ Status Store::make_cache() {
   Result<std::unique_ptr<RowCache>> cache = RowCache::create(config, nullptr);
   if (!cache.ok()) return with_path(spec_.path, cache.status());
   cache_ = cache.take();
+  if (options_.huge_pages && !cache_->write_combined())
+    pager_ = std::make_unique<HugePager>(*cache_);
   return {};
 }
 
@@ -225,6 +228,8 @@ void Store::look_up(const Batch& batch) {
   const BatchCounts counts = row_store::look_up(sources_, batch, *context.value());
   pool.release(context.value());
   counters_.add(counts, now_ns() - from);
+  // Nearly every page of the slab was touched by now.
+  if (pager_ && counters_.misses.load(std::memory_order_relaxed) >= cache_->slots()) pager_->start();
 }
 
 void Store::copy_stats(uint64_t* words) const {
@@ -243,9 +248,11 @@ void Store::detach_from_parent() {
   sources_.cache = nullptr;
   sources_.resident_scales = nullptr;
   sources_.resident_rows = nullptr;
+  if (pager_) pager_->abandon();
   if (cache_) cache_->abandon();
   if (scales_) scales_->abandon();
   if (resident_rows_) resident_rows_->abandon();
+  pager_.reset();
   cache_.reset();
   scales_.reset();
   resident_rows_.reset();

@@ -16,6 +16,7 @@
 #include "io/table_file.h"
 #include "row_store.h"
 #include "store/counters.h"
+#include "store/huge_pager.h"
 #include "store/lookup.h"
 #include "store/resident_rows.h"
 #include "store/resident_scales.h"
@@ -65,6 +66,7 @@ class Store {
   std::unique_ptr<TableFile> packed_;
   RowSources sources_;
   std::unique_ptr<RowCache> cache_;
+  std::unique_ptr<HugePager> pager_;  // works on cache_, so it goes first
   std::unique_ptr<ResidentScales> scales_;
   std::unique_ptr<ResidentRows> resident_rows_;
   Counters counters_;
