@@ -34,8 +34,8 @@ struct Options {
   std::string work_dir = "/var/tmp";
   uint64_t base = 16000;
   bool pack = true;
-  double cache_mib = 16;
-  uint64_t token_limit = 0;
+  double cache_mib = 32;
+  uint64_t token_limit = 40000;  // 960,000 rows a layer: some ten seconds on a small drive
   OpenOptions open;
 
   bool make_checkpoint = true;
@@ -174,7 +174,7 @@ void fill_report(Layer& layer) {
   report.table_rows = layer.table.location().rows;
   report.owned_rows = layer.table.range().count();
   report.served_from = layer.table.served_from();
-  report.stats = layer.table.stats();
+  report.stats = layer.table.statistics();
 }
 
 void print_next_steps(const char* program) {
@@ -182,7 +182,8 @@ void print_next_steps(const char* program) {
       "\nThe same with your checkpoint (only reads it; a sample of rows is compared):\n"
       "  %s --model /path/to/DeepSeek-V4.1-Flash\n"
       "  %s --model /path/to/DeepSeek-V4.1-Flash --rank 0 --tp 4 --packed-dir /path/to/shards\n"
-      "And in the server: put this build's librow_store.so beside its engram_backend.py.\n",
+      "And in the server, put this build's librow_store.so beside its engram_backend.py:\n"
+      "  cp -L librow_store.so /path/to/adapter/\n",
       program, program);
 }
 
@@ -272,7 +273,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1e7))
       ->capture_default_str();
   app.add_option("--text", options.text, "Tokenised text, from tools/trace/tokenise.py");
-  app.add_option("--limit", options.token_limit, "Tokens to stop at, 0 for all");
+  app.add_option("--limit", options.token_limit, "Tokens to stop at, 0 for the whole text")
+      ->capture_default_str();
   app.add_option("--work-dir", options.work_dir,
                  "Where a made checkpoint goes, for as long as it runs")
       ->capture_default_str();

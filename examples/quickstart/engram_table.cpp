@@ -54,10 +54,11 @@ void EngramTable::lookup(std::span<const int64_t> ids, uint8_t* weights, uint8_t
   row_store_lookup(&work);
 }
 
-std::array<uint64_t, ROW_STORE_STAT_COUNT> EngramTable::stats() const {
-  std::array<uint64_t, ROW_STORE_STAT_COUNT> words{};
-  row_store_stats(store_, words.data());
-  return words;
+row_store_statistics EngramTable::statistics() const {
+  row_store_statistics statistics{};
+  statistics.struct_bytes = sizeof statistics;
+  row_store_extended_stats(store_, &statistics);
+  return statistics;
 }
 
 }  // namespace row_store::examples

@@ -6,7 +6,6 @@
 #ifndef ROW_STORE_EXAMPLES_QUICKSTART_ENGRAM_TABLE_H
 #define ROW_STORE_EXAMPLES_QUICKSTART_ENGRAM_TABLE_H
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -37,7 +36,7 @@ class EngramTable {
   // Fills weights and scales, count rows each.
   void lookup(std::span<const int64_t> ids, uint8_t* weights, uint8_t* scales);
 
-  std::array<uint64_t, ROW_STORE_STAT_COUNT> stats() const;
+  row_store_statistics statistics() const;
 
   uint64_t layer() const { return layer_; }
   RowRange range() const { return range_; }

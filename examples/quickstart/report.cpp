@@ -35,8 +35,8 @@ std::string quantile(std::vector<double> values, double part) {
 }
 
 std::string hit_rate(const LayerReport& layer) {
-  const auto hits = static_cast<double>(layer.stats[ROW_STORE_STAT_HITS]);
-  const double all = hits + static_cast<double>(layer.stats[ROW_STORE_STAT_MISSES]);
+  const auto hits = static_cast<double>(layer.stats.hits);
+  const double all = hits + static_cast<double>(layer.stats.misses);
   return all > 0 ? format("%.1f %%", 100 * hits / all) : "-";
 }
 
@@ -46,8 +46,32 @@ void row(const std::vector<LayerReport>& layers, const char* name, const Cell& c
   std::printf("\n");
 }
 
-Cell stat(int word) {
-  return [word](const LayerReport& layer) { return grouped(layer.stats[word]); };
+Cell stat(uint64_t row_store_statistics::*field) {
+  return [field](const LayerReport& layer) { return grouped(layer.stats.*field); };
+}
+
+Cell size(uint64_t row_store_statistics::*field) {
+  return [field](const LayerReport& layer) { return mebibytes(layer.stats.*field); };
+}
+
+bool packed(const LayerReport& layer) { return layer.stats.packed_engine != ROW_STORE_ENGINE_NONE; }
+
+std::string engine(const LayerReport& layer) {
+  switch (packed(layer) ? layer.stats.packed_engine : layer.stats.checkpoint_engine) {
+    case ROW_STORE_ENGINE_URING:
+      return "io_uring";
+    case ROW_STORE_ENGINE_AIO:
+      return "Linux AIO";
+    case ROW_STORE_ENGINE_THREADS:
+      return "threads";
+    default:
+      return "none";
+  }
+}
+
+std::string access(const LayerReport& layer) {
+  const uint64_t how = packed(layer) ? layer.stats.packed_access : layer.stats.checkpoint_access;
+  return how == ROW_STORE_ACCESS_DIRECT ? "direct" : "page cache";
 }
 
 }  // namespace
@@ -71,21 +95,20 @@ void print_report(const std::vector<LayerReport>& layers) {
   row(layers, "compared byte for byte", [](L l) { return grouped(l.checked); });
   row(layers, "wrong", [](L l) { return grouped(l.wrong); });
   row(layers, "cache hit rate", hit_rate);
-  row(layers, "reads sent to the drive", stat(ROW_STORE_STAT_READS));
+  row(layers, "evictions", stat(&row_store_statistics::evictions));
+  row(layers, "reads sent to the drive", stat(&row_store_statistics::reads));
+  row(layers, "bytes read", size(&row_store_statistics::read_bytes));
   row(layers, "decode call, mean", [](L l) { return mean(l.decode_us); });
   row(layers, "decode call, 99 of 100 within", [](L l) { return quantile(l.decode_us, 0.99); });
   row(layers, "prefill call, mean", [](L l) { return mean(l.prefill_us); });
   row(layers, "prefill call, 99 of 100 within", [](L l) { return quantile(l.prefill_us, 0.99); });
-  row(layers, "row cache, reserved",
-      [](L l) { return mebibytes(l.stats[ROW_STORE_STAT_CACHE_BYTES]); });
-  row(layers, "row cache, rows", stat(ROW_STORE_STAT_SLOTS));
-  row(layers, "row cache, ways", stat(ROW_STORE_STAT_WAYS));
-  row(layers, "scales in memory",
-      [](L l) { return mebibytes(l.stats[ROW_STORE_STAT_SCALE_BYTES]); });
-  row(layers, "threads a lookup may use", stat(ROW_STORE_STAT_THREADS));
-  row(layers, "misses served from", [](L l) {
-    return std::string(l.stats[ROW_STORE_STAT_PACKED] != 0 ? "packed shard" : "checkpoint");
-  });
+  row(layers, "row cache, reserved", size(&row_store_statistics::cache_bytes));
+  row(layers, "row cache, rows", stat(&row_store_statistics::cache_slots));
+  row(layers, "scales in memory", size(&row_store_statistics::scale_bytes));
+  row(layers, "misses served from",
+      [](L l) { return std::string(packed(l) ? "packed shard" : "checkpoint"); });
+  row(layers, "read engine", engine);
+  row(layers, "reads go", access);
   for (const LayerReport& layer : layers) {
     std::printf("  layer %llu reads %s\n", static_cast<unsigned long long>(layer.layer),
                 layer.served_from.c_str());

@@ -2,7 +2,6 @@
 #ifndef ROW_STORE_EXAMPLES_QUICKSTART_REPORT_H
 #define ROW_STORE_EXAMPLES_QUICKSTART_REPORT_H
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,7 +21,7 @@ struct LayerReport {
   std::string served_from;
   std::vector<double> decode_us;  // a call
   std::vector<double> prefill_us;
-  std::array<uint64_t, ROW_STORE_STAT_COUNT> stats{};
+  row_store_statistics stats{};
 };
 
 void print_report(const std::vector<LayerReport>& layers);
