@@ -31,7 +31,8 @@ struct Load {
       uint32_t* lookback = &lookbacks[token * kNgram];
       for (size_t k = 0; k < kNgram; ++k) {
         const bool goes_on = token % run != 0 && k != 0;
-        lookback[k] = goes_on ? (lookback - kNgram)[k - 1] : static_cast<uint32_t>(random() % 99'092);
+        lookback[k] =
+            goes_on ? (lookback - kNgram)[k - 1] : static_cast<uint32_t>(random() % 99'092);
       }
       source.row_ids(lookback, &ids[token * kColumns]);
     }
