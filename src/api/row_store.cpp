@@ -94,11 +94,27 @@ int errno_of(const Status& status) {
   return status.code() == ErrorCode::kMemory ? ENOMEM : EINVAL;
 }
 
+// A text that is too long loses its middle: it begins with a path and ends with what to try.
+void keep_text(const std::string& text) {
+  constexpr size_t kRoom = sizeof t_last_error.text - 1;
+  constexpr char kGap[] = " [...] ";
+  constexpr size_t kGapBytes = sizeof kGap - 1;
+  constexpr size_t kHead = (kRoom - kGapBytes) / 2, kTail = kRoom - kGapBytes - kHead;
+  char* out = t_last_error.text;
+  if (text.size() <= kRoom) {
+    std::memcpy(out, text.c_str(), text.size() + 1);
+    return;
+  }
+  std::memcpy(out, text.data(), kHead);
+  std::memcpy(out + kHead, kGap, kGapBytes);
+  std::memcpy(out + kHead + kGapBytes, text.data() + text.size() - kTail, kTail + 1);
+}
+
 // Keeps the error for row_store_last_error, says it, and sets errno last.
 void report(const char* call, const Status& status) {
   t_last_error.code = static_cast<int>(status.code());
-  std::strncpy(t_last_error.text, status.text().c_str(), sizeof t_last_error.text - 1);
-  row_store::log_line("%s: %s [%s]", call, status.text().c_str(),
+  keep_text(status.text());
+  row_store::log_line("%s: %s [%s]", call, t_last_error.text,
                       row_store::error_code_name(status.code()));
   errno = errno_of(status);
 }

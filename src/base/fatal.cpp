@@ -11,7 +11,8 @@
 namespace row_store {
 namespace {
 
-constexpr size_t kLineBytes = 2048;
+// Holds the longest path that opens (4,095 bytes) and what is said about it.
+constexpr size_t kLineBytes = 6144;
 
 // Appends to line[used..], keeping one byte for the newline; returns the new length.
 size_t append(char* line, size_t used, const char* format, va_list arguments) {
@@ -32,6 +33,9 @@ size_t append(char* line, size_t used, const char* format, ...) {
 
 void write_line(char* line, size_t used) {
   used = std::min(used, kLineBytes - 1);
+  // Paths and values are the user's: a line break in one must not make two lines of a log.
+  std::replace_if(
+      line, line + used, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }, '?');
   line[used++] = '\n';
   // A closed or full stderr must not stop a lookup, so the result is of no use.
   const ssize_t written = ::write(STDERR_FILENO, line, used);

@@ -80,6 +80,9 @@ Result<std::unique_ptr<Store>> Store::open(const TableSpec& spec) {
   if (Status status = store->make_cache(); !status.ok()) return status;
   store->checkpoint_->choose_engine(store->options_.engine);
   if (Status status = store->warm_up(); !status.ok()) return status;
+  // Said only now: an open that is refused after all prints its refusal and nothing else.
+  if (store->is_raw_)
+    log_line("%s: not a safetensors file; serving the byte extents as given", spec.path.c_str());
 
   RowSources& sources = store->sources_;
   sources.table_rows = spec.rows;
@@ -101,7 +104,7 @@ Status Store::check_format() {
   const bool offsets_behind_head = spec_.weight_offset >= kSafetensorsLengthBytes &&
                                    spec_.scale_offset >= kSafetensorsLengthBytes;
   if (kind == FileKind::kUnknown || (kind == FileKind::kZeroFilled && !offsets_behind_head)) {
-    log_line("%s: not a safetensors file; serving the byte extents as given", spec_.path.c_str());
+    is_raw_ = true;
     return {};
   }
   Result<uint64_t> header_bytes =

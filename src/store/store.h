@@ -62,6 +62,7 @@ class Store {
 
   TableSpec spec_;
   StoreOptions options_;
+  bool is_raw_ = false;  // no safetensors file: extents at the caller's word
   std::unique_ptr<TableFile> checkpoint_;
   std::unique_ptr<TableFile> packed_;
   RowSources sources_;
