@@ -1,7 +1,6 @@
 #include "io/aio_reader.h"
 
 #include <linux/aio_abi.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +12,14 @@
 
 namespace row_store {
 namespace {
+
+constexpr timespec kPollInterval{0, 50'000};
+
+int64_t now_ms() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
 
 class AioReader final : public Reader {
  public:
@@ -103,6 +110,7 @@ int AioReader::wait_events(std::span<ReadCompletion> out, uint32_t least, int ti
 
 int AioReader::reap(std::span<ReadCompletion> out, uint32_t least, int timeout_ms) {
   least = std::min<uint32_t>(least, static_cast<uint32_t>(out.size()));
+  const int64_t until = now_ms() + timeout_ms;
   uint32_t count = collect_failed(out);
   for (;;) {
     if (!pending_.empty()) submit();
@@ -115,7 +123,10 @@ int AioReader::reap(std::span<ReadCompletion> out, uint32_t least, int timeout_m
       if (want != 0 && static_cast<uint32_t>(result) < want) break;  // timed out
     }
     if (count >= least) break;
-    if (in_flight_ == 0) sched_yield();  // the kernel has no room for anybody: try again
+    if (in_flight_ != 0) continue;
+    // Nothing can come, or the kernel has no room for anybody: try again.
+    if (now_ms() >= until) break;
+    nanosleep(&kPollInterval, nullptr);
   }
   return static_cast<int>(count);
 }

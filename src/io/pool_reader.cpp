@@ -77,6 +77,7 @@ uint32_t PoolReader::collect(std::span<ReadCompletion> out) {
 }
 
 int PoolReader::reap(std::span<ReadCompletion> out, uint32_t least, int timeout_ms) {
+  least = std::min<uint32_t>(least, static_cast<uint32_t>(out.size()));
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   ReadRequest request;
   // While threads are busy the caller reads too, so progress never depends on a wake-up.

@@ -119,8 +119,10 @@ int UringReader::reap(std::span<ReadCompletion> out, uint32_t least, int timeout
   constexpr timespec kPollInterval{0, 50'000};
   least = std::min<uint32_t>(least, static_cast<uint32_t>(out.size()));
   uint32_t count = collect(out);
-  while (count < least) {
+  for (int64_t waited_us = 0; count < least;) {
     if (broken_ != 0) {
+      if (waited_us >= timeout_ms * int64_t{1000}) break;
+      waited_us += kPollInterval.tv_nsec / 1000;
       nanosleep(&kPollInterval, nullptr);
     } else {
       __kernel_timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1'000'000LL};
