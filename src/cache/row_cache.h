@@ -43,6 +43,7 @@ class RowCache {
   uint64_t reserved_bytes() const { return slots() * kRowBytes + index_.bytes(); }
   bool write_combined() const { return slab_->write_combined(); }
   const Slab& slab() const { return *slab_; }
+  const char* backing() const { return slab_->backing(); }
 
   // For i in [0, count), count <= kBlockRows: slots[i] is where ids[i] is, or kNoSlot.
   void probe_block(const int64_t* ids, uint32_t count, Slot* slots);

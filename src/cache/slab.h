@@ -20,7 +20,9 @@ class Slab {
   // Reads are uncached and stores unordered: rows are copied once, in wide loads, under the set lock.
   virtual bool write_combined() const = 0;
   // Turns a touched stretch into huge pages where that is possible; see MemoryMap::collapse.
-  virtual bool collapse(uint64_t offset, uint64_t bytes) const = 0;
+  virtual bool collapse(uint64_t /*offset*/, uint64_t /*bytes*/) const { return false; }
+  // What kind of memory this is, in a word for logs: "memory", "drm".
+  virtual const char* backing() const = 0;
   // In a forked child, where the pages do not exist: forget them without unmapping.
   virtual void abandon() = 0;
 };
@@ -34,6 +36,7 @@ class MemorySlab final : public Slab {
   bool collapse(uint64_t offset, uint64_t bytes) const override {
     return map_.collapse(offset, bytes);
   }
+  const char* backing() const override { return "memory"; }
   void abandon() override { map_.abandon(); }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/fatal.h"
+#include "cache/slab_source.h"
 #include "format/safetensors_header.h"
 #include "io/thread_pool.h"
 
@@ -130,7 +131,10 @@ Status Store::make_cache() {
              options_.cache_ways);
     return {};
   }
-  Result<std::unique_ptr<RowCache>> cache = RowCache::create(config, nullptr);
+  std::unique_ptr<Slab> slab;
+  if (const std::unique_ptr<SlabSource> source = take_next_slab_source())
+    slab = source->make_slab(config);
+  Result<std::unique_ptr<RowCache>> cache = RowCache::create(config, std::move(slab));
   if (!cache.ok()) return with_path(spec_.path, cache.status());
   cache_ = cache.take();
   if (options_.huge_pages && !cache_->write_combined())
