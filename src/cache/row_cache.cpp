@@ -114,7 +114,6 @@ void RowCache::probe_block(const int64_t* ids, uint32_t count, Slot* slots) {
 
 uint32_t RowCache::copy_block(const int64_t* ids, const uint32_t* places, uint32_t count,
                               Slot* slots, uint8_t* weights, uint8_t* scales) {
-  if (write_combined()) fence_before_wc_reads();
   return std::visit(
       [&](auto& table) { return copy_rows(table, ids, places, count, slots, weights, scales); }, table_);
 }

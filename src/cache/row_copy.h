@@ -1,16 +1,16 @@
 // Copies of one 264-byte row between a slab and its two homes in a caller's buffers.
 //
-// Cached slabs are read without a lock (see set_table.h), so both sides there move 8-byte words with
-// relaxed atomics: a torn row is possible and is thrown away by the sequence check, an undefined one
-// is not. Write-combined slabs are only touched under the set lock, in the widest loads, every line
-// loaded before the first store.
+// Cached slabs are read without a lock (see set_table.h), so both sides there move 8-byte words
+// with relaxed atomics: a torn row is possible and is thrown away by the sequence check, an
+// undefined one is not. Write-combined slabs are only touched under the set lock, in the widest
+// loads, every line loaded before the first store.
 #ifndef ROW_STORE_CACHE_ROW_COPY_H
 #define ROW_STORE_CACHE_ROW_COPY_H
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-
+#include <span>
 
 #include "format/row_layout.h"
 
@@ -55,11 +55,17 @@ inline void copy_row_in(uint8_t* row, const uint8_t* weights, const uint8_t* sca
   store_word(row + kWeightBytes, value);
 }
 
-// Defined in row_copy.cpp: the write-combined kernels of this CPU.
+// The same copies for write-combined slabs. The caller holds the row's set lock. copy_row_out_wc
+// may load up to 24 bytes on either side of the row: slabs start and end on multiples of 32 bytes.
 void copy_row_out_wc(const uint8_t* row, uint8_t* weights, uint8_t* scales);
 void copy_row_in_wc(uint8_t* row, const uint8_t* weights, const uint8_t* scales);
-// Before a batch of copy_row_out_wc: no stale line may be taken from a fill buffer.
-void fence_before_wc_reads();
+
+// The ways of reading that this CPU can run, the one that copy_row_out_wc uses first.
+struct WcReadKernel {
+  const char* name;
+  void (*copy_out)(const uint8_t* row, uint8_t* weights, uint8_t* scales);
+};
+std::span<const WcReadKernel> wc_read_kernels();
 
 }  // namespace row_store
 
