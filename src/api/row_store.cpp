@@ -15,6 +15,9 @@
 #include "base/checked.h"
 #include "base/fatal.h"
 #include "base/mutex.h"
+#ifdef DSV41_ROW_STORE_DRM
+#include "drm/next_cache.h"
+#endif
 #include "io/context.h"
 #include "io/thread_pool.h"
 #include "store/store.h"
@@ -302,9 +305,12 @@ const char* row_store_error_name(int code) {
 
 #ifdef DSV41_ROW_STORE_DRM
 void row_store_next_cache_on_drm(const char* node, uint64_t bytes) {
-  row_store::log_line("no dumb-buffer pool in this build: the cache asked for on %s (%llu bytes) "
-                      "stays in ordinary memory",
-                      node != nullptr ? node : "(null)", static_cast<unsigned long long>(bytes));
+  try {
+    row_store::request_next_cache(row_store::kernel_drm_calls(), node, bytes);
+  } catch (...) {
+    row_store::log_line("row_store_next_cache_on_drm: out of memory; the next row cache stays in "
+                        "ordinary memory");
+  }
 }
 #endif
 
