@@ -65,7 +65,8 @@ namespace {
 
 constexpr uint64_t kRows = 40'009;
 
-// Allocations of the whole process, the library's threads included, during lookups of these batches.
+// Allocations of the whole process, the library's threads included, during lookups of these
+// batches.
 uint64_t allocations_of(row_store_t* store, const TestTable& table, uint64_t salt) {
   std::vector<std::vector<int64_t>> batches;
   for (const uint64_t count : {1, 144, 3000, 20'000, 70'000}) {
@@ -90,7 +91,8 @@ uint64_t allocations_of(row_store_t* store, const TestTable& table, uint64_t sal
 
 TEST_CASE("a warm lookup allocates nothing, whatever engine reads", "[allocation]") {
 #ifdef ROW_STORE_COUNTS_MALLOC
-  // The counting works, or this test could not fail. A volatile pointer, or the pair is optimised away.
+  // The counting works, or this test could not fail. A volatile pointer, or the pair is optimised
+  // away.
   g_counting = true;
   void* volatile probe = std::malloc(10);
   std::free(probe);

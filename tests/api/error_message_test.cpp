@@ -83,9 +83,7 @@ std::string file_with(const TempDir& dir, const std::string& name, const std::st
   return path;
 }
 
-std::string number(uint64_t value) {
-  return std::string(reinterpret_cast<const char*>(&value), 8);
-}
+std::string number(uint64_t value) { return std::string(reinterpret_cast<const char*>(&value), 8); }
 
 // A checkpoint of 4 rows with this header; data_bytes of zeros behind it.
 std::string checkpoint_with(const TempDir& dir, const std::string& header,
@@ -291,8 +289,8 @@ TEST_CASE("extents of a raw file that do not fit or wrap", "[errors]") {
 TEST_CASE("a budget that cannot be had", "[errors]") {
   const TempDir dir;
   for (const bool raw : {false, true}) {
-    const TestTable t = raw ? TestTable::raw(dir.file("raw"), 100)
-                            : TestTable::checkpoint(dir.file("t"), 100);
+    const TestTable t =
+        raw ? TestTable::raw(dir.file("raw"), 100) : TestTable::checkpoint(dir.file("t"), 100);
     for (const uint64_t budget : {uint64_t{1} << 63, ~uint64_t{0}, uint64_t{1} << 60}) {
       check(refusal_of([&] { return t.open(budget) != nullptr; }), "row_store_open", "memory",
             ENOMEM, {t.path, "cannot reserve", "bytes of memory", "lower DSV41_CACHE_GIB"});
@@ -333,7 +331,9 @@ TEST_CASE("every code has a name and strangers are unknown", "[errors]") {
   for (int code = 0; code <= 20; ++code) {
     names.emplace_back(row_store_error_name(code));
     CHECK(names.back() != "unknown");
-    for (int other = 0; other < code; ++other) CHECK(names[static_cast<size_t>(other)] != names.back());
+    for (int other = 0; other < code; ++other)
+      CHECK(names[static_cast<size_t>(other)] != names.back());
   }
-  for (const int code : {-1, 21, 1 << 30}) CHECK(std::string(row_store_error_name(code)) == "unknown");
+  for (const int code : {-1, 21, 1 << 30})
+    CHECK(std::string(row_store_error_name(code)) == "unknown");
 }

@@ -1,4 +1,5 @@
-// What the host process may do around the store: fork, exit, signals, small stacks, few descriptors.
+// What the host process may do around the store: fork, exit, signals, small stacks, few
+// descriptors.
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -222,7 +223,8 @@ TEST_CASE("a signal every millisecond costs no byte", "[process]") {
     Fixture f;
     static std::atomic<uint64_t> alarms;
     alarms = 0;
-    struct sigaction action {}, before;
+    struct sigaction action {
+    }, before;
     action.sa_handler = [](int) { alarms.fetch_add(1, std::memory_order_relaxed); };
     ::sigaction(SIGALRM, &action, &before);  // without SA_RESTART
     const itimerval every{{0, 1000}, {0, 1000}}, never{};
@@ -317,8 +319,8 @@ TEST_CASE("a process without room for threads reads by itself", "[process]") {
     const rlimit few{1, 1};
     if (::setrlimit(RLIMIT_NPROC, &few) != 0 || ::setuid(61'234) != 0) return 10;
     ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // or /proc/self stays root's
-    row_store_t* store = row_store_open(path.c_str(), table.rows, table.weight_offset,
-                                        table.scale_offset, kBudget);
+    row_store_t* store =
+        row_store_open(path.c_str(), table.rows, table.weight_offset, table.scale_offset, kBudget);
     if (store == nullptr) return 2;
     row_store_range(store, 0, kRows);
     return look_up_is_right(store, table, 1, 3000) ? 0 : 1;

@@ -157,9 +157,9 @@ TEST_CASE("a page15 shard with a field of its own wrong is refused", "[errors][s
 
 TEST_CASE("a shard of another rank is refused", "[errors][shard]") {
   Shards shards;
-  shards.check_refused(shards.write(row_store::PackedLayout::kDense, 0, kLo).c_str(), "mismatch",
-                       EINVAL, {"first row expected 500, found 0 (differs)",
-                                "end row expected 1500, found 500 (differs)"});
+  shards.check_refused(
+      shards.write(row_store::PackedLayout::kDense, 0, kLo).c_str(), "mismatch", EINVAL,
+      {"first row expected 500, found 0 (differs)", "end row expected 1500, found 500 (differs)"});
   shards.check_refused(shards.write(row_store::PackedLayout::kDense, 0, kRows).c_str(), "mismatch",
                        EINVAL, {"end row expected 1500, found 2003 (differs)"});
 }

@@ -237,12 +237,19 @@ TEST_CASE("any order of probes, copies, reservations, fills and touches agrees w
       Pair pair(ways, table_rows, sets, seed);
       for (int step = 0; step < 6000; ++step) {
         switch (pair.random() % 8) {
-          case 0: pair.look(static_cast<uint32_t>(1 + pair.random() % 40)); break;
-          case 1: pair.touch(); break;
+          case 0:
+            pair.look(static_cast<uint32_t>(1 + pair.random() % 40));
+            break;
+          case 1:
+            pair.touch();
+            break;
           case 2:
           case 3:
-          case 4: pair.reserve(); break;
-          default: pair.fill();
+          case 4:
+            pair.reserve();
+            break;
+          default:
+            pair.fill();
         }
       }
       CHECK(pair.hits() > 0);

@@ -1,5 +1,5 @@
-// SIEVE as its authors draw it, a list and a hand, one for each set: what SetTable's nibbles and bits
-// must be equal to, hit for hit and victim for victim. Written for clarity, not for speed.
+// SIEVE as its authors draw it, a list and a hand, one for each set: what SetTable's nibbles and
+// bits must be equal to, hit for hit and victim for victim. Written for clarity, not for speed.
 #ifndef ROW_STORE_CACHE_SIEVE_MODEL_H
 #define ROW_STORE_CACHE_SIEVE_MODEL_H
 

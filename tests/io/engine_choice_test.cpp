@@ -66,7 +66,8 @@ TEST_CASE("where io_uring is forbidden Linux AIO reads, and one line says why", 
   for (const int error : {EPERM, ENOSYS}) {
     INFO("errno " << error);
     const ChildResult child = run_in_child([&] {
-      if (!refuse_system_calls({SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register}, error))
+      if (!refuse_system_calls({SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register},
+                               error))
         return 90;
       return serve(table);
     });
@@ -75,9 +76,9 @@ TEST_CASE("where io_uring is forbidden Linux AIO reads, and one line says why", 
     CHECK(line_count(child.standard_error) == 1);
     CHECK(child.standard_error.find(table.path + ": not reading with io_uring: ") !=
           std::string::npos);
-    CHECK(child.standard_error.find(error == EPERM ? "a container's seccomp profile"
-                                                   : "kernel or sandbox without it") !=
-          std::string::npos);
+    CHECK(child.standard_error.find(error == EPERM
+                                        ? "a container's seccomp profile"
+                                        : "kernel or sandbox without it") != std::string::npos);
     CHECK(child.standard_error.find("; trying aio\n") != std::string::npos);
   }
 }

@@ -296,7 +296,11 @@ bool soon(const std::function<bool()>& holds) {
 }
 
 // A pool's threads live as long as the process, and so must the pool.
-ThreadPool& make_pool(uint32_t limit) { return *new ThreadPool(limit); }
+ThreadPool& make_pool(uint32_t limit) {
+  static auto& pools = *new std::vector<ThreadPool*>;
+  pools.push_back(new ThreadPool(limit));
+  return *pools.back();
+}
 
 }  // namespace
 

@@ -4,9 +4,9 @@
     adapter_test.py LIBRARY
 
 ROW_STORE_ADAPTER names the adapter's Python file; without it, or where a real torch is installed
-(then the adapter's own tests are the better ones), the test is skipped with 77. The modules that the
-adapter imports are stand-ins with just enough in them for its start: what is tested is that the
-adapter's import, its opening of both layers and its statistics work against this library.
+(then the adapter's own tests are the better ones), the test is skipped with 77. The modules that
+the adapter imports are stand-ins with just enough in them for its start: what is tested is that its
+import, its opening of both layers and its statistics work against this library.
 """
 
 import ctypes

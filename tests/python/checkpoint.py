@@ -1,5 +1,7 @@
-"""A small checkpoint as the model's publisher lays it out, for tests in Python: two Engram layers in
-one safetensors file with its index, and packed shards. Row bytes are a function of layer and id.
+"""A small checkpoint as the model's publisher lays it out, for tests in Python.
+
+Two Engram layers in one safetensors file with its index, and packed shards. Row bytes are a
+function of layer and id.
 """
 
 import hashlib

@@ -133,7 +133,8 @@ class Client(unittest.TestCase):
         self.assertEqual(words[:3], [0, 0, 0])
         self.assertLessEqual(words[3], 1 << 20)
         self.assertEqual(words[5], 0 if packed else (high - low) * 8)
-        self.assertEqual(words[6:], [12, int(os.environ.get("DSV41_IO_THREADS", "32")), int(packed)])
+        threads = int(os.environ.get("DSV41_IO_THREADS", "32"))
+        self.assertEqual(words[6:], [12, threads, int(packed)])
         owned = 0
         for count in (1, 7, 144, 700):
             buffers = Buffers(self.library, store, count)

