@@ -35,7 +35,8 @@ void write_line(char* line, size_t used) {
   used = std::min(used, kLineBytes - 1);
   // Paths and values are the user's: a line break in one must not make two lines of a log.
   std::replace_if(
-      line, line + used, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }, '?');
+      line, line + used, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; },
+      '?');
   line[used++] = '\n';
   // A closed or full stderr must not stop a lookup, so the result is of no use.
   const ssize_t written = ::write(STDERR_FILENO, line, used);
