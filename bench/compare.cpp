@@ -1,9 +1,11 @@
-// How long does one batch of a kind take, in each of several libraries, and how far is that from what
-// the hardware allows?
+// How long does one batch of a kind take, in each of several libraries, and how far is that from
+// what the hardware allows?
 //
 // Batches are drawn at random, every library answers the same ones, call by call in turn, and every
-// byte is checked. The limit of a batch of hits is a plain copy of the same rows from known addresses;
-// that of a batch of misses is the same number of 4 KiB reads through io_uring at depth 128. Figures
+// byte is checked. The limit of a batch of hits is a plain copy of the same rows from known
+// addresses;
+// that of a batch of misses is the same number of 4 KiB reads through io_uring at depth 128.
+// Figures
 // are medians; ratios are medians of the ratios of neighbouring calls, with their quartiles.
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -302,13 +304,14 @@ class Runner {
         if (kind.idle_us != 0) ::usleep(kind.idle_us);
         if (who == libraries_.size()) {
           limit.push_back(measure([&] {
-            if (hits_) gather_->run(ids, out);
-            else drive_->run(kind.repeats ? kind.count / 2 : kind.count, random_);
+            if (hits_)
+              gather_->run(ids, out);
+            else
+              drive_->run(kind.repeats ? kind.count / 2 : kind.count, random_);
           }));
           continue;
         }
-        costs[who].push_back(
-            measure([&] { look_up(libraries_[who], stores_[who], ids, out); }));
+        costs[who].push_back(measure([&] { look_up(libraries_[who], stores_[who], ids, out); }));
         check(libraries_[who], ids, out);
       }
     }
@@ -339,8 +342,10 @@ class Runner {
       for (int round = 0; round < kind.rounds; ++round) {
         const auto time = [&](int threads) {
           return measure([&] {
-            run_threads(libraries_[i], stores_[i], kind, options_.hot_rows, threads, random_());
-          }).wall_us;
+                   run_threads(libraries_[i], stores_[i], kind, options_.hot_rows, threads,
+                               random_());
+                 })
+              .wall_us;
         };
         const double one = time(1);
         alone.push_back(one);
@@ -367,7 +372,8 @@ class Runner {
 int main(int argc, char** argv) {
   CLI::App app{"Times batches of one kind in several librow_store.so, beside the hardware's limit"};
   Options options;
-  app.add_option("libraries", options.libraries, "librow_store.so files; the first is the reference")
+  app.add_option("libraries", options.libraries,
+                 "librow_store.so files; the first is the reference")
       ->required()
       ->check(CLI::ExistingFile);
   app.add_option("--dir", options.dir, "folder on the drive to measure");

@@ -1,5 +1,5 @@
-// A librow_store.so loaded by path, so that any build, ours or another, can be measured beside others
-// in one process.
+// A librow_store.so loaded by path, so that any build, ours or another, can be measured beside
+// others in one process.
 #ifndef ROW_STORE_BENCH_LIBRARY_H
 #define ROW_STORE_BENCH_LIBRARY_H
 

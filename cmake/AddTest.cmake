@@ -5,7 +5,8 @@ if(NOT TARGET Catch2::Catch2WithMain)
     "install Debian's catch2, or build Catch2 with -DCATCH_BUILD_STATIC_LIBRARY=ON (version 2)")
 endif()
 
-# row_store_add_test(name SOURCES a.cpp b.cpp [LIBRARIES x] [LABELS slow] [TIMEOUT_S 120] [ARGS ...])
+# row_store_add_test(name SOURCES a.cpp b.cpp [LIBRARIES x] [LABELS slow] [TIMEOUT_S 120] [ARGS
+# ...])
 #
 # An executable of Catch2 tests against the core, registered with CTest under its own name. A test
 # that cannot run on this machine says why on stderr and exits with 77.

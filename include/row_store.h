@@ -1,12 +1,13 @@
 /* row_store: exact rows of tables that do not fit in memory.
  *
- * A table has two tensors in one checkpoint file: 256 bytes of weights and 8 bytes of block scales a
+ * A table has two tensors in one checkpoint file: 256 bytes of weights and 8 bytes of block scales
+ * a
  * row. A lookup hands in row ids and two output buffers and gets back, for every id, the 264 bytes
  * that the checkpoint holds. A bounded row cache, a packed shard or rows in memory change only how
  * fast that happens. Not a key-value store: tables are immutable while they are open.
  *
- *     row_store_t* s = row_store_open("model-00047.safetensors", rows, weight_at, scale_at, 2u << 30);
- *     if (!s) { char why[512]; row_store_last_error(why, sizeof why); puts(why); return 1; }
+ *     row_store_t* s = row_store_open("model-00047.safetensors", rows, weight_at, scale_at, 2u <<
+ *     30); if (!s) { char why[512]; row_store_last_error(why, sizeof why); puts(why); return 1; }
  *     row_store_range(s, lo, hi);                                  // the rows this rank owns
  *     row_store_attach_packed(s, "engram-l1-r0of4.bin", 1);        // optional, faster misses
  *     row_store_work work = {s, ids, weights, scales, count};
@@ -21,8 +22,8 @@
  *             the text for row_store_last_error. Calls that cannot fail softly (they run where no
  *             error could be seen) print one line that starts "Engram retrieval failed:" and abort:
  *             a generation must never go on with missing rows.
- * Ownership   The store copies paths. ids and outputs are the caller's and must stay valid until the
- *             lookup returns; the store never keeps pointers to them.
+ * Ownership   The store copies paths. ids and outputs are the caller's and must stay valid until
+ *             the lookup returns; the store never keeps pointers to them.
  * Threads     Every function may be called from any thread. Lookups and stats run side by side, on
  *             one store or several. range, attach_packed and close wait for the store's running
  *             lookups and hold up later ones. Lookups make no CUDA call and may run as CUDA host
@@ -57,7 +58,7 @@ typedef struct row_store_handle row_store_t;
 
 /* One lookup. 40 bytes, no padding; the caller's, read only by row_store_lookup. */
 typedef struct row_store_work {
-  row_store_t* store;   /* in: from row_store_open */
+  row_store_t* store; /* in: from row_store_open */
   const int64_t* ids; /* in: count global row ids */
   uint8_t* weights;   /* out: row i at weights + 256 * i */
   uint8_t* scales;    /* out: row i at scales + 8 * i */
@@ -89,40 +90,44 @@ enum {
 };
 
 /* Opens a table.
- * Parameters  path: of the safetensors file (or a raw file that holds the extents); rows: of the whole
- *             table, at least 1; weight_offset, scale_offset: of the tensors' first byte in the file;
- *             cache_budget_bytes: upper bound for the row cache with its index, 0 for none.
+ * Parameters  path: of the safetensors file (or a raw file that holds the extents); rows: of the
+ *             whole
+ *             table, at least 1; weight_offset, scale_offset: of the tensors' first byte in the
+ *             file; cache_budget_bytes: upper bound for the row cache with its index, 0 for none.
  * Returns     A store that owns all rows, or NULL.
- * On failure  NULL for anything wrong with the file, the extents, the tensors or the budget; one line
- *             on stderr, errno, row_store_last_error. Nothing is kept.
+ * On failure  NULL for anything wrong with the file, the extents, the tensors or the budget; one
+ *             line on stderr, errno, row_store_last_error. Nothing is kept.
  * Threads     Any. Blocks for a few small reads; never on a FIFO.
- * Cost        Reads the safetensors header and a few rows; cache memory is reserved, not touched. */
+ * Cost        Reads the safetensors header and a few rows; cache memory is reserved, not touched.
+ * */
 ROW_STORE_API row_store_t* row_store_open(const char* path, uint64_t rows, uint64_t weight_offset,
-                                        uint64_t scale_offset, uint64_t cache_budget_bytes);
+                                          uint64_t scale_offset, uint64_t cache_budget_bytes);
 
 /* Sets the rows that this store owns; ids outside [lo, hi) give zero rows.
  * Parameters  lo <= hi <= rows; lo == hi is legal.
- * On failure  Aborts for another order or bound, and when a different range is asked for while scales
- *             or rows are in memory or a shard is attached: they belong to the first one.
+ * On failure  Aborts for another order or bound, and when a different range is asked for while
+ *             scales or rows are in memory or a shard is attached: they belong to the first one.
  * Threads     Waits for running lookups.
  * Cost        Starts loading the range's scales in the background (8 bytes a row) unless
- *             DSV41_RESIDENT_SCALES is off. OFFLOAD_MODE=ram loads the range's rows before returning. */
+ *             DSV41_RESIDENT_SCALES is off. OFFLOAD_MODE=ram loads the range's rows before
+ *             returning. */
 ROW_STORE_API void row_store_range(row_store_t* store, uint64_t lo, uint64_t hi);
 
 /* Serves misses from a packed shard: one read a row, and the scales' memory is given back.
  * Parameters  path: of the shard; layer: that its header must name.
  * Returns     1 when the shard serves from now on; 0 when it does not.
- * On failure  0, one line that lists every field expected and found, and the store is as it was, also
- *             when a shard is attached already (it stays). With DSV41_STRICT=1 failure aborts.
+ * On failure  0, one line that lists every field expected and found, and the store is as it was,
+ *             also when a shard is attached already (it stays). With DSV41_STRICT=1 failure aborts.
  * Threads     Waits for running lookups. */
 ROW_STORE_API int row_store_attach_packed(row_store_t* store, const char* path, uint64_t layer);
 
 /* Fills a batch. work is a row_store_work*; the type is that of a CUDA host function.
- * Outputs     Dense, every byte written, in the order of ids. Repeated ids are read once. An id in the
- *             table but outside the owned range gives zeros and counts nowhere.
- * On failure  Aborts: NULL pointers with count > 0, a count whose outputs exceed the address space, an
- *             id outside the table (before any output is written; DSV41_NEGATIVE_IDS=zero gives zero
- *             rows for negative ids instead), a row that cannot be read.
+ * Outputs     Dense, every byte written, in the order of ids. Repeated ids are read once. An id in
+ *             the table but outside the owned range gives zeros and counts nowhere.
+ * On failure  Aborts: NULL pointers with count > 0, a count whose outputs exceed the address
+ *             space, an
+ *             id outside the table (before any output is written; DSV41_NEGATIVE_IDS=zero gives
+ *             zero rows for negative ids instead), a row that cannot be read.
  * Threads     Any, side by side. No allocation. May block for reads; never spins. */
 ROW_STORE_API void row_store_lookup(void* work);
 
@@ -163,25 +168,26 @@ typedef struct row_store_latency {
 
 /* Counters are cumulative since open. Fields are only ever added at the end. */
 typedef struct row_store_statistics {
-  uint64_t struct_bytes;     /* in: sizeof of the caller's struct; out: bytes that were filled */
+  uint64_t struct_bytes; /* in: sizeof of the caller's struct; out: bytes that were filled */
   uint64_t lookups;
-  uint64_t rows;             /* ids asked for: hits + misses + zero_rows */
-  uint64_t unique_rows;      /* rows less repeats of a missing id within its batch */
-  uint64_t zero_rows;        /* outside the owned range */
+  uint64_t rows;        /* ids asked for: hits + misses + zero_rows */
+  uint64_t unique_rows; /* rows less repeats of a missing id within its batch */
+  uint64_t zero_rows;   /* outside the owned range */
   uint64_t hits;
   uint64_t misses;
   uint64_t evictions;
   uint64_t reads;
   uint64_t read_bytes;
-  uint64_t retries;          /* reads done again after a short or failed one */
-  uint64_t demotions;        /* times an engine stopped working and threads took over */
-  uint64_t packed_failures;  /* rows that the packed shard should have given and the checkpoint did */
-  uint64_t lookup_ns;        /* spent in lookups */
-  uint64_t wait_ns;          /* of these, waiting for reads */
+  uint64_t retries;   /* reads done again after a short or failed one */
+  uint64_t demotions; /* times an engine stopped working and threads took over */
+  uint64_t
+      packed_failures; /* rows that the packed shard should have given and the checkpoint did */
+  uint64_t lookup_ns;  /* spent in lookups */
+  uint64_t wait_ns;    /* of these, waiting for reads */
   uint64_t cache_slots;
   uint64_t cache_bytes;
-  uint64_t cache_backing;    /* ROW_STORE_CACHE_* */
-  uint64_t resident_bytes;   /* rows in memory (OFFLOAD_MODE=ram) */
+  uint64_t cache_backing;  /* ROW_STORE_CACHE_* */
+  uint64_t resident_bytes; /* rows in memory (OFFLOAD_MODE=ram) */
   uint64_t scale_bytes;
   uint64_t checkpoint_engine; /* ROW_STORE_ENGINE_* */
   uint64_t checkpoint_access; /* ROW_STORE_ACCESS_* */
@@ -197,13 +203,15 @@ typedef struct row_store_statistics {
  * Threads     As row_store_stats. Reads the counters, a few microseconds. */
 ROW_STORE_API int row_store_extended_stats(row_store_t* store, row_store_statistics* out);
 
-/* Ends the store and frees all it holds; waits for running lookups. NULL is a no-op. Any later use of
+/* Ends the store and frees all it holds; waits for running lookups. NULL is a no-op. Any later use
+ * of
  * the handle aborts with a line that says so. */
 ROW_STORE_API void row_store_close(row_store_t* store);
 
 /* The calling thread's last failure of open, range or attach_packed.
  * Parameters  text: where up to bytes - 1 characters and a NUL go; may be NULL with bytes 0.
- * Returns     A stable code, 0 for none (row_store_error_name names it). Cleared by the next such call. */
+ * Returns     A stable code, 0 for none (row_store_error_name names it). Cleared by the next such
+ * call. */
 ROW_STORE_API int row_store_last_error(char* text, size_t bytes);
 
 /* Static name of a code, "unknown" for others. Never NULL. */

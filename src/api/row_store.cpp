@@ -1,5 +1,5 @@
-// The extern "C" bodies: the only place that decides between NULL, 0 and an abort. Nothing is thrown
-// across them.
+// The extern "C" bodies: the only place that decides between NULL, 0 and an abort. Nothing is
+// thrown across them.
 #include "row_store.h"
 
 #include <pthread.h>
@@ -34,16 +34,17 @@ using row_store::Status;
 using row_store::Store;
 
 namespace {
-constexpr uint64_t kHandleMagic = 0x726f775f73746f72;  // "rots_wor": tells a handle from stray memory
+constexpr uint64_t kHandleMagic =
+    0x726f775f73746f72;  // "rots_wor": tells a handle from stray memory
 }  // namespace
 
-// Handles outlive their stores (a hundred bytes each), so that a use after close can be told and said
-// instead of reading freed memory.
+// Handles outlive their stores (a hundred bytes each), so that a use after close can be told and
+// said instead of reading freed memory.
 struct row_store_handle {
   const uint64_t magic = kHandleMagic;
   SharedGate gate;
-  std::unique_ptr<Store> store;  // under gate; null once closed
-  row_store_handle* next = nullptr;     // in g_handles
+  std::unique_ptr<Store> store;      // under gate; null once closed
+  row_store_handle* next = nullptr;  // in g_handles
 };
 
 namespace {
@@ -209,7 +210,7 @@ row_store_t* register_store(std::unique_ptr<Store> store) {
 extern "C" {
 
 row_store_t* row_store_open(const char* path, uint64_t rows, uint64_t weight_offset,
-                          uint64_t scale_offset, uint64_t cache_budget_bytes) {
+                            uint64_t scale_offset, uint64_t cache_budget_bytes) {
   clear_error();
   row_store_t* handle = nullptr;
   const Status status = guarded([&]() -> Status {
@@ -308,8 +309,9 @@ void row_store_next_cache_on_drm(const char* node, uint64_t bytes) {
   try {
     row_store::request_next_cache(row_store::kernel_drm_calls(), node, bytes);
   } catch (...) {
-    row_store::log_line("row_store_next_cache_on_drm: out of memory; the next row cache stays in "
-                        "ordinary memory");
+    row_store::log_line(
+        "row_store_next_cache_on_drm: out of memory; the next row cache stays in "
+        "ordinary memory");
   }
 }
 #endif

@@ -1,8 +1,8 @@
 // The only place in the library that prints, and the only one that stops the process.
 //
 // Each line is written with one write(2) from a fixed buffer on the stack: no allocation and no
-// stdio, so it works out of memory, with stderr closed, and from a CUDA host callback. Safe from any
-// thread.
+// stdio, so it works out of memory, with stderr closed, and from a CUDA host callback. Safe from
+// any thread.
 #ifndef ROW_STORE_BASE_FATAL_H
 #define ROW_STORE_BASE_FATAL_H
 

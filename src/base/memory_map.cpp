@@ -27,8 +27,8 @@ void* map_aligned(uint64_t bytes, uint64_t alignment) {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) return base;
   auto* first = static_cast<uint8_t*>(base);
-  const uint64_t skip = align_up(reinterpret_cast<uint64_t>(first), alignment) -
-                        reinterpret_cast<uint64_t>(first);
+  const uint64_t skip =
+      align_up(reinterpret_cast<uint64_t>(first), alignment) - reinterpret_cast<uint64_t>(first);
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const uint64_t used = align_up(bytes, page);
   if (skip != 0) ::munmap(first, skip);
@@ -39,10 +39,9 @@ void* map_aligned(uint64_t bytes, uint64_t alignment) {
 }  // namespace
 
 Result<MemoryMap> MemoryMap::create(uint64_t bytes) {
-  void* data = bytes >= kHugePageBytes
-                   ? map_aligned(bytes, kHugePageBytes)
-                   : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* data = bytes >= kHugePageBytes ? map_aligned(bytes, kHugePageBytes)
+                                       : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) {
     const int error = errno;
     return Status(ErrorCode::kMemory, error,

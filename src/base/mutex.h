@@ -61,8 +61,8 @@ class Condition {
   std::condition_variable_any condition_;
 };
 
-// Many lookups share it; range, attach, close and fork hold it alone. A waiting writer goes first, so
-// that a stream of lookups cannot starve it. Not recursive.
+// Many lookups share it; range, attach, close and fork hold it alone. A waiting writer goes first,
+// so that a stream of lookups cannot starve it. Not recursive.
 class SharedGate {
  public:
   SharedGate() { reset(); }

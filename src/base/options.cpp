@@ -13,7 +13,17 @@ namespace row_store {
 namespace {
 
 // One bit a variable: each is complained about once a process.
-enum Variable : uint32_t { kThreads, kWays, kScales, kMode, kStrict, kNegative, kEngine, kDepth, kHuge };
+enum Variable : uint32_t {
+  kThreads,
+  kWays,
+  kScales,
+  kMode,
+  kStrict,
+  kNegative,
+  kEngine,
+  kDepth,
+  kHuge
+};
 
 void complain(Variable variable, const char* name, const char* value, const char* allowed,
               const char* used) {

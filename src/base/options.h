@@ -1,7 +1,7 @@
 // Every environment variable the library reads, parsed strictly, once into plain values.
 //
-// A value that is not what docs/settings.md allows keeps the default and is named in one line, once a
-// process and variable.
+// A value that is not what docs/settings.md allows keeps the default and is named in one line,
+// once a process and variable.
 #ifndef ROW_STORE_BASE_OPTIONS_H
 #define ROW_STORE_BASE_OPTIONS_H
 
@@ -20,12 +20,12 @@ const ProcessOptions& process_options();
 
 // Read by each open (resident_scales by each range).
 struct StoreOptions {
-  unsigned cache_ways = 12;        // DSV41_CACHE_WAYS
-  bool resident_scales = true;     // DSV41_RESIDENT_SCALES
-  bool ram = false;                // OFFLOAD_MODE=ram
-  bool strict = false;             // DSV41_STRICT
-  bool zero_negative_ids = false;  // DSV41_NEGATIVE_IDS=zero
-  bool huge_pages = true;          // DSV41_HUGE_PAGES
+  unsigned cache_ways = 12;                   // DSV41_CACHE_WAYS
+  bool resident_scales = true;                // DSV41_RESIDENT_SCALES
+  bool ram = false;                           // OFFLOAD_MODE=ram
+  bool strict = false;                        // DSV41_STRICT
+  bool zero_negative_ids = false;             // DSV41_NEGATIVE_IDS=zero
+  bool huge_pages = true;                     // DSV41_HUGE_PAGES
   EngineChoice engine = EngineChoice::kAuto;  // DSV41_IO_ENGINE
 };
 StoreOptions read_store_options();

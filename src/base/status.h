@@ -15,26 +15,26 @@ namespace row_store {
 // Append only: the numbers are public through row_store_last_error.
 enum class ErrorCode : int {
   kOk = 0,
-  kArgument = 1,        // a caller's value is out of its documented range
-  kIo = 2,              // a system call on the file failed
-  kNotFile = 3,         // not a regular file
-  kShort = 4,           // file shorter than its fixed head
-  kHeaderLength = 5,    // safetensors header length implausible
-  kUtf8 = 6,            // safetensors header is not UTF-8
-  kJson = 7,            // safetensors header is not strict JSON
-  kSchema = 8,          // JSON of the wrong shape
-  kDuplicate = 9,       // a name stands twice
-  kDtype = 10,          // tensor has another element type
-  kOverflow = 11,       // sizes in the header wrap 64 bits
-  kShape = 12,          // tensor has another shape
-  kLayout = 13,         // tensors do not tile the data section
-  kSize = 14,           // file size differs from what the header needs
-  kMissing = 15,        // no such tensor
-  kMismatch = 16,       // a packed shard that belongs to another store
-  kMemory = 17,         // memory could not be had
-  kState = 18,          // the call is not allowed in this state
-  kChecksum = 19,       // stored and computed sums differ
-  kUnsupported = 20,    // the platform or file system cannot do it
+  kArgument = 1,      // a caller's value is out of its documented range
+  kIo = 2,            // a system call on the file failed
+  kNotFile = 3,       // not a regular file
+  kShort = 4,         // file shorter than its fixed head
+  kHeaderLength = 5,  // safetensors header length implausible
+  kUtf8 = 6,          // safetensors header is not UTF-8
+  kJson = 7,          // safetensors header is not strict JSON
+  kSchema = 8,        // JSON of the wrong shape
+  kDuplicate = 9,     // a name stands twice
+  kDtype = 10,        // tensor has another element type
+  kOverflow = 11,     // sizes in the header wrap 64 bits
+  kShape = 12,        // tensor has another shape
+  kLayout = 13,       // tensors do not tile the data section
+  kSize = 14,         // file size differs from what the header needs
+  kMissing = 15,      // no such tensor
+  kMismatch = 16,     // a packed shard that belongs to another store
+  kMemory = 17,       // memory could not be had
+  kState = 18,        // the call is not allowed in this state
+  kChecksum = 19,     // stored and computed sums differ
+  kUnsupported = 20,  // the platform or file system cannot do it
 };
 
 // Static lower-case name of a code, for logs and row_store_error_name.

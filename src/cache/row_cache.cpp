@@ -16,15 +16,19 @@ enum class Geometry { k12, k16, kWide };
 
 Geometry geometry_of(const CacheConfig& config) {
   // A tag is id + 1 and 0 is an empty way, so the last id must be below 2^32 - 1.
-  if (config.table_rows > std::numeric_limits<uint32_t>::max() - uint64_t{1}) return Geometry::kWide;
+  if (config.table_rows > std::numeric_limits<uint32_t>::max() - uint64_t{1})
+    return Geometry::kWide;
   return config.ways <= 12 ? Geometry::k12 : Geometry::k16;
 }
 
 uint64_t line_bytes(Geometry geometry) {
   switch (geometry) {
-    case Geometry::k12: return SetTable12::kLineBytes;
-    case Geometry::k16: return SetTable16::kLineBytes;
-    case Geometry::kWide: break;
+    case Geometry::k12:
+      return SetTable12::kLineBytes;
+    case Geometry::k16:
+      return SetTable16::kLineBytes;
+    case Geometry::kWide:
+      break;
   }
   return SetTableWide::kLineBytes;
 }
@@ -115,7 +119,8 @@ void RowCache::probe_block(const int64_t* ids, uint32_t count, Slot* slots) {
 uint32_t RowCache::copy_block(const int64_t* ids, const uint32_t* places, uint32_t count,
                               Slot* slots, uint8_t* weights, uint8_t* scales) {
   return std::visit(
-      [&](auto& table) { return copy_rows(table, ids, places, count, slots, weights, scales); }, table_);
+      [&](auto& table) { return copy_rows(table, ids, places, count, slots, weights, scales); },
+      table_);
 }
 
 Slot RowCache::reserve(uint64_t id, bool* evicted) {

@@ -9,10 +9,11 @@
 //          bits 44-59 seen: set by a hit, cleared by a passing hand
 //          bits 60-63 hand: the place in `order` where the next eviction looks first
 //
-// Invariants: order is a permutation of the ways in use; a pending way has a tag; a row's bytes change
-// only while the lock is held and its way is pending or leaves pending.
+// Invariants: order is a permutation of the ways in use; a pending way has a tag; a row's bytes
+// change only while the lock is held and its way is pending or leaves pending.
 //
-// Readers take no lock: they read word, tag and row, then word again, and start over if version, lock
+// Readers take no lock: they read word, tag and row, then word again, and start over if version,
+// lock
 // or pending changed (seen and hand do not matter to them). A seen bit that is lost to a concurrent
 // change costs at most one early eviction.
 #ifndef ROW_STORE_CACHE_SET_TABLE_H
@@ -234,8 +235,8 @@ class SetTable {
     return order;
   }
 
-  // Walks the hand from older to newer places, clearing seen bits, to the first way that was not seen;
-  // that way becomes the newest. At most ways + 1 steps.
+  // Walks the hand from older to newer places, clearing seen bits, to the first way that was not
+  // seen; that way becomes the newest. At most ways + 1 steps.
   unsigned advance_hand(uint64_t* word, uint64_t* order) const {
     unsigned hand = static_cast<unsigned>(*word >> kHandShift);
     unsigned way = *order >> (4 * hand) & 15;

@@ -1,7 +1,7 @@
 // Where the cache's row bytes live: ordinary memory here, a DRM dumb buffer in drm/.
 //
-// A slab is plain bytes; tags, locks and replacement state never live in it, because memory behind it
-// may be uncached or write-combined.
+// A slab is plain bytes; tags, locks and replacement state never live in it, because memory behind
+// it may be uncached or write-combined.
 #ifndef ROW_STORE_CACHE_SLAB_H
 #define ROW_STORE_CACHE_SLAB_H
 
@@ -17,7 +17,8 @@ class Slab {
   virtual ~Slab() = default;
   virtual uint8_t* data() const = 0;
   virtual uint64_t bytes() const = 0;
-  // Reads are uncached and stores unordered: rows are copied once, in wide loads, under the set lock.
+  // Reads are uncached and stores unordered: rows are copied once, in wide loads, under the set
+  // lock.
   virtual bool write_combined() const = 0;
   // Turns a touched stretch into huge pages where that is possible; see MemoryMap::collapse.
   virtual bool collapse(uint64_t /*offset*/, uint64_t /*bytes*/) const { return false; }

@@ -42,9 +42,9 @@ class AioReader final : public Reader {
   int wait_events(std::span<ReadCompletion> out, uint32_t least, int timeout_ms);
 
   aio_context_t context_ = 0;
-  std::vector<iocb> blocks_;       // by token; the kernel copies them at submission
+  std::vector<iocb> blocks_;  // by token; the kernel copies them at submission
   std::vector<io_event> events_;
-  std::vector<iocb*> pending_;     // prepared, not yet taken by the kernel
+  std::vector<iocb*> pending_;          // prepared, not yet taken by the kernel
   std::vector<ReadCompletion> failed_;  // refused at submission
   uint32_t in_flight_ = 0;
 };

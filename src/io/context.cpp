@@ -13,18 +13,24 @@ namespace row_store {
 
 const char* engine_name(Engine engine) {
   switch (engine) {
-    case Engine::kUring: return "io_uring";
-    case Engine::kAio: return "aio";
-    case Engine::kPool: break;
+    case Engine::kUring:
+      return "io_uring";
+    case Engine::kAio:
+      return "aio";
+    case Engine::kPool:
+      break;
   }
   return "threads";
 }
 
 Result<std::unique_ptr<Reader>> make_reader(Engine engine, uint32_t depth) {
   switch (engine) {
-    case Engine::kUring: return make_uring_reader(depth);
-    case Engine::kAio: return make_aio_reader(depth);
-    case Engine::kPool: break;
+    case Engine::kUring:
+      return make_uring_reader(depth);
+    case Engine::kAio:
+      return make_aio_reader(depth);
+    case Engine::kPool:
+      break;
   }
   return std::unique_ptr<Reader>(std::make_unique<PoolReader>(depth));
 }

@@ -91,9 +91,8 @@ int PoolReader::reap(std::span<ReadCompletion> out, uint32_t least, int timeout_
     finish(read_now(request));
   }
   MutexLock lock(mutex_);
-  done_.wait_until(mutex_, until, [&]() ROW_STORE_REQUIRES(mutex_) {
-    return finished_ - reaped_ >= least;
-  });
+  done_.wait_until(mutex_, until,
+                   [&]() ROW_STORE_REQUIRES(mutex_) { return finished_ - reaped_ >= least; });
   return static_cast<int>(collect(out));
 }
 

@@ -20,10 +20,11 @@ int64_t pread_full(int fd, uint8_t* buffer, uint64_t length, uint64_t offset) {
     if (result < 0) return -errno;
     const uint64_t now = from + static_cast<uint64_t>(result);
     if (now <= got) {
-      // No progress from a page boundary is the end of the file. A file system that never gives more
-      // than a part of a page (some FUSE ones) is read on from where it stopped.
+      // No progress from a page boundary is the end of the file. A file system that never gives
+      // more than a part of a page (some FUSE ones) is read on from where it stopped.
       const ssize_t rest =
-          from == got ? 0 : ::pread(fd, buffer + got, length - got, static_cast<off_t>(offset + got));
+          from == got ? 0
+                      : ::pread(fd, buffer + got, length - got, static_cast<off_t>(offset + got));
       if (rest < 0 && errno == EINTR) continue;
       if (rest <= 0) break;
       got += static_cast<uint64_t>(rest);

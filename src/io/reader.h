@@ -1,7 +1,9 @@
 // The seam between lookups and files: requests go in, completions come out, on the caller's thread.
 //
-// A Reader belongs to one lookup at a time (see context.h) and outlives it; requests carry their own
-// descriptor, so one Reader serves any number of files. A completion gives the bytes that arrived or
+// A Reader belongs to one lookup at a time (see context.h) and outlives it; requests carry their
+// own
+// descriptor, so one Reader serves any number of files. A completion gives the bytes that arrived
+// or
 // a negative errno; fewer bytes than asked is not an error here, the lookup knows what it needs. A
 // buffer belongs to the Reader from prepare() until its completion was reaped.
 #ifndef ROW_STORE_IO_READER_H
@@ -21,8 +23,8 @@ struct ReadRequest {
   uint32_t length = 0;
   uint64_t offset = 0;
   uint8_t* buffer = nullptr;
-  uint32_t token = 0;         // comes back with the completion
-  bool drop_pages = false;    // buffered file: give the page cache its pages back
+  uint32_t token = 0;       // comes back with the completion
+  bool drop_pages = false;  // buffered file: give the page cache its pages back
 };
 
 struct ReadCompletion {
@@ -36,8 +38,8 @@ class Reader {
 
   // Queues a request; at most `depth` (given at creation) may be prepared or in flight.
   virtual void prepare(const ReadRequest& request) = 0;
-  // Hands what was prepared to the kernel or the threads. 0 or -errno when the engine itself failed;
-  // nothing is lost then, a later call may try again.
+  // Hands what was prepared to the kernel or the threads. 0 or -errno when the engine itself
+  // failed; nothing is lost then, a later call may try again.
   virtual int submit() = 0;
   // Waits until `least` completions are there (0 never waits) or timeout_ms passed, and returns how
   // many were written to `out`. -errno when the engine itself failed.

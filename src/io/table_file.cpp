@@ -57,11 +57,16 @@ uint32_t device_depth(dev_t device, uint32_t most) {
 const char* refusal_hint(int sys_errno) {
   switch (sys_errno) {
     case EPERM:
-    case EACCES: return " (a container's seccomp profile, or sysctl kernel.io_uring_disabled)";
-    case ENOSYS: return " (kernel or sandbox without it)";
-    case ENOMEM: return " (RLIMIT_MEMLOCK: raise ulimit -l)";
-    case EAGAIN: return " (sysctl fs.aio-max-nr is used up)";
-    default: return "";
+    case EACCES:
+      return " (a container's seccomp profile, or sysctl kernel.io_uring_disabled)";
+    case ENOSYS:
+      return " (kernel or sandbox without it)";
+    case ENOMEM:
+      return " (RLIMIT_MEMLOCK: raise ulimit -l)";
+    case EAGAIN:
+      return " (sysctl fs.aio-max-nr is used up)";
+    default:
+      return "";
   }
 }
 
@@ -78,7 +83,8 @@ Status probe_reader(Reader& reader, int fd, const std::vector<uint64_t>& offsets
   while (done < offsets.size()) {
     const int count =
         reader.reap(completions, static_cast<uint32_t>(offsets.size()) - done, kProbeTimeoutMs);
-    if (count < 0) return {ErrorCode::kUnsupported, -count, std::string("reap: ") + strerror(-count)};
+    if (count < 0)
+      return {ErrorCode::kUnsupported, -count, std::string("reap: ") + strerror(-count)};
     for (int i = 0; i < count; ++i) {
       const auto [token, result] = completions[i];
       const std::string& page = expected[token];
@@ -142,9 +148,10 @@ Result<std::unique_ptr<TableFile>> TableFile::open(const std::string& path, Engi
     }
   }
   if (direct_errno != 0) {
-    log_line("O_DIRECT unavailable for %s, using buffered reads that drop their pages (errno was %d, "
-             "%s)",
-             path.c_str(), direct_errno, strerror(direct_errno));
+    log_line(
+        "O_DIRECT unavailable for %s, using buffered reads that drop their pages (errno was %d, "
+        "%s)",
+        path.c_str(), direct_errno, strerror(direct_errno));
   }
   file->remote_ = is_remote(file->fd_);
   file->depth_ = device_depth(file->stat_.st_dev, process_options().io_depth);
@@ -173,15 +180,16 @@ void TableFile::choose_engine(EngineChoice choice) {
     offsets.push_back(pages / count * i * kPageBytes);
     const int64_t got = pread_full(fd_, buffers.value().data(), kPageBytes, offsets.back());
     if (got < 0) return;  // a file that cannot be read says so when it is
-    expected.emplace_back(reinterpret_cast<char*>(buffers.value().data()), static_cast<size_t>(got));
+    expected.emplace_back(reinterpret_cast<char*>(buffers.value().data()),
+                          static_cast<size_t>(got));
   }
   for (const Engine engine : {Engine::kUring, Engine::kAio}) {
     if (engine == Engine::kUring && choice == EngineChoice::kAio) continue;
     if (engine == Engine::kAio && choice == EngineChoice::kUring) continue;
     Result<std::unique_ptr<Reader>> reader = make_reader(engine, kProbeReads);
-    const Status status = reader.ok() ? probe_reader(*reader.value(), fd_, offsets,
-                                                     buffers.value().data(), expected)
-                                      : reader.status();
+    const Status status =
+        reader.ok() ? probe_reader(*reader.value(), fd_, offsets, buffers.value().data(), expected)
+                    : reader.status();
     if (status.ok()) {
       engine_ = engine;
       return;
@@ -210,7 +218,8 @@ int64_t TableFile::read(uint8_t* buffer, uint64_t length, uint64_t offset) const
     ::usleep(1000u << attempt);
   }
   if (!direct_ && got > 0)
-    ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(length), POSIX_FADV_DONTNEED);
+    ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(length),
+                    POSIX_FADV_DONTNEED);
   return got;
 }
 

@@ -1,7 +1,8 @@
-// An open table file and the way its rows are read: directly where the file system allows it, by the
-// best engine that gives the right bytes here.
+// An open table file and the way its rows are read: directly where the file system allows it, by
+// the best engine that gives the right bytes here.
 //
-// Immutable but for demotion. No table bytes are mapped: a truncated file is an error, never a SIGBUS.
+// Immutable but for demotion. No table bytes are mapped: a truncated file is an error, never a
+// SIGBUS.
 #ifndef ROW_STORE_IO_TABLE_FILE_H
 #define ROW_STORE_IO_TABLE_FILE_H
 
@@ -43,8 +44,8 @@ class TableFile {
   // allowed after all. Returns whether it changed anything.
   bool demote(int sys_errno);
 
-  // Reads [offset, offset + length) with bounded retries into `buffer`; offset, length and buffer are
-  // page-aligned. Returns bytes (short at the end of the file) or -errno.
+  // Reads [offset, offset + length) with bounded retries into `buffer`; offset, length and buffer
+  // are page-aligned. Returns bytes (short at the end of the file) or -errno.
   int64_t read(uint8_t* buffer, uint64_t length, uint64_t offset) const;
 
  private:

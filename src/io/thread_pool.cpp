@@ -63,9 +63,10 @@ void ThreadPool::start_threads(uint32_t count) {
     const int error = pthread_create(&thread, &attributes, thread_main, this);
     if (error != 0) {
       start_failed_ = true;
-      log_line("cannot start I/O thread %u of %u: %s; going on with %u (raise ulimit -u or lower "
-               "DSV41_IO_THREADS)",
-               threads_ + 1, thread_limit_, strerror(error), threads_);
+      log_line(
+          "cannot start I/O thread %u of %u: %s; going on with %u (raise ulimit -u or lower "
+          "DSV41_IO_THREADS)",
+          threads_ + 1, thread_limit_, strerror(error), threads_);
       break;
     }
     ++threads_;

@@ -1,8 +1,9 @@
-// The process's helper threads: they read for files without asynchronous reads and share the copying
-// of very large batches.
+// The process's helper threads: they read for files without asynchronous reads and share the
+// copying of very large batches.
 //
 // Threads start when first asked for, never more than the limit, and live as long as the process.
-// They block every signal, so that the host's handlers run on the host's threads. Any thread may call.
+// They block every signal, so that the host's handlers run on the host's threads. Any thread may
+// call.
 #ifndef ROW_STORE_IO_THREAD_POOL_H
 #define ROW_STORE_IO_THREAD_POOL_H
 

@@ -32,8 +32,10 @@ class UringReader final : public Reader {
 
   io_uring ring_{};
   bool open_ = false;
-  int broken_ = 0;  // -errno since io_uring_enter was refused; then only what is in flight is reaped
-  // Tokens in the order of preparation (a ring): the last io_uring_sq_ready() are not submitted yet.
+  int broken_ =
+      0;  // -errno since io_uring_enter was refused; then only what is in flight is reaped
+  // Tokens in the order of preparation (a ring): the last io_uring_sq_ready() are not submitted
+  // yet.
   std::vector<uint32_t> tokens_;
   uint64_t prepared_ = 0;
   // Tokens that failed without reaching the kernel.
@@ -42,8 +44,8 @@ class UringReader final : public Reader {
 
 int UringReader::open() {
   failed_.reserve(tokens_.size());
-  // The kernel charges a ring to RLIMIT_MEMLOCK, so a smaller one may fit where this depth does not.
-  // A ring smaller than the depth only means more submissions.
+  // The kernel charges a ring to RLIMIT_MEMLOCK, so a smaller one may fit where this depth does
+  // not. A ring smaller than the depth only means more submissions.
   unsigned entries = static_cast<unsigned>(tokens_.size());
   unsigned flags = IORING_SETUP_COOP_TASKRUN | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE;
   for (;;) {
@@ -82,8 +84,8 @@ void UringReader::prepare(const ReadRequest& request) {
   tokens_[prepared_++ % tokens_.size()] = request.token;
 }
 
-// The kernel refused io_uring_enter for good, so what was not submitted fails here. What was can still
-// be reaped: completions arrive in shared memory.
+// The kernel refused io_uring_enter for good, so what was not submitted fails here. What was can
+// still be reaped: completions arrive in shared memory.
 void UringReader::break_down(int error) {
   if (broken_ != 0) return;
   broken_ = error;

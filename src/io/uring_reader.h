@@ -1,7 +1,7 @@
 // Asynchronous reads through io_uring, submitted and reaped by the calling thread.
 //
-// The ring works from any thread (no SINGLE_ISSUER), polls nothing and registers nothing, so that it
-// needs little locked memory. Lookups own it one at a time.
+// The ring works from any thread (no SINGLE_ISSUER), polls nothing and registers nothing, so that
+// it needs little locked memory. Lookups own it one at a time.
 #ifndef ROW_STORE_IO_URING_READER_H
 #define ROW_STORE_IO_URING_READER_H
 

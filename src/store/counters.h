@@ -1,5 +1,5 @@
-// A store's counters: added once a batch, read at any time. Relaxed throughout: each is exact on its
-// own, several are not one instant.
+// A store's counters: added once a batch, read at any time. Relaxed throughout: each is exact on
+// its own, several are not one instant.
 #ifndef ROW_STORE_STORE_COUNTERS_H
 #define ROW_STORE_STORE_COUNTERS_H
 
@@ -14,18 +14,18 @@ namespace row_store {
 
 // What one batch adds.
 struct BatchCounts {
-  uint64_t rows = 0;        // ids asked for
-  uint64_t zero_rows = 0;   // in the table, not in the range (or negative and allowed)
-  uint64_t hits = 0;        // served without a read of their own
+  uint64_t rows = 0;       // ids asked for
+  uint64_t zero_rows = 0;  // in the table, not in the range (or negative and allowed)
+  uint64_t hits = 0;       // served without a read of their own
   uint64_t misses = 0;
-  uint64_t repeats = 0;     // of a missing id within the batch; counted as hits too
+  uint64_t repeats = 0;  // of a missing id within the batch; counted as hits too
   uint64_t evictions = 0;
   uint64_t reads = 0;
   uint64_t read_bytes = 0;
-  uint64_t retries = 0;     // synchronous second attempts
-  uint64_t demotions = 0;  // engines given up
+  uint64_t retries = 0;          // synchronous second attempts
+  uint64_t demotions = 0;        // engines given up
   uint64_t packed_failures = 0;  // rows of the shard served from the checkpoint
-  uint64_t wait_ns = 0;     // spent waiting for reads
+  uint64_t wait_ns = 0;          // spent waiting for reads
 };
 
 // Latencies in eighths of a power of two: a percentile is off by at most 12.5 %.

@@ -136,8 +136,8 @@ void Window::serve_block(uint32_t block, BatchCounts& counts) {
     slots[kept++] = slots[i];
   }
   owned.count = kept;
-  const uint32_t copied = sources_.cache->copy_block(owned.ids, owned.places, kept, slots,
-                                                     rows_.weights, rows_.scales);
+  const uint32_t copied =
+      sources_.cache->copy_block(owned.ids, owned.places, kept, slots, rows_.weights, rows_.scales);
   counts.hits += copied;
   if (copied != kept) take_missing(owned, slots);
 }
@@ -205,8 +205,8 @@ uint64_t lookup_scratch_bytes() {
 }
 
 void check_ids(const RowSources& sources, const Batch& batch) {
-  // Unsigned, so that negative ids are too large as well; without a branch, so that it costs nothing
-  // beside the copies.
+  // Unsigned, so that negative ids are too large as well; without a branch, so that it costs
+  // nothing beside the copies.
   uint64_t bad = 0;
   for (uint64_t i = 0; i < batch.count; ++i)
     bad |= static_cast<uint64_t>(static_cast<uint64_t>(batch.ids[i]) >= sources.table_rows);
@@ -215,8 +215,7 @@ void check_ids(const RowSources& sources, const Batch& batch) {
     const int64_t id = batch.ids[i];
     if (static_cast<uint64_t>(id) < sources.table_rows) continue;
     if (id < 0 && sources.zero_negative_ids) continue;
-    fatal(0,
-          "row ID out of bounds: ids[%llu] of %llu is %lld, the table has rows 0 to %llu%s",
+    fatal(0, "row ID out of bounds: ids[%llu] of %llu is %lld, the table has rows 0 to %llu%s",
           static_cast<unsigned long long>(i), static_cast<unsigned long long>(batch.count),
           static_cast<long long>(id), static_cast<unsigned long long>(sources.table_rows - 1),
           id < 0 ? " (DSV41_NEGATIVE_IDS=zero gives zero rows for negative ids)" : "");

@@ -1,8 +1,8 @@
 // One batch: check every id, find what is cached, read the rest, copy rows out.
 //
 // Runs on the caller's thread with a Context of its own; helper threads join for thousands of rows.
-// Allocates nothing. Returns only when every byte of the outputs is written and no read is in flight;
-// a row that cannot be had stops the process.
+// Allocates nothing. Returns only when every byte of the outputs is written and no read is in
+// flight; a row that cannot be had stops the process.
 #ifndef ROW_STORE_STORE_LOOKUP_H
 #define ROW_STORE_STORE_LOOKUP_H
 

@@ -55,10 +55,7 @@ MissReads::Scratch MissReads::carve(uint8_t* base) {
 uint64_t MissReads::scratch_bytes() { return carve(nullptr).bytes; }
 
 MissReads::MissReads(const RowSources& sources, Context& context, BatchCounts& counts)
-    : sources_(sources),
-      context_(context),
-      counts_(counts),
-      scratch_(carve(context.scratch())) {
+    : sources_(sources), context_(context), counts_(counts), scratch_(carve(context.scratch())) {
   files_[kCheckpoint].file = sources.checkpoint;
   files_[kPacked].file = sources.packed;
   // Buffers taken last are used first: a small batch touches few of them.
@@ -93,7 +90,8 @@ MissReads::HashEntry* MissReads::find_read(uint32_t file, uint64_t page, bool* f
   for (uint32_t at = hash_key(page ^ file) & read_mask_;; at = (at + 1) & read_mask_) {
     HashEntry& entry = scratch_.read_table[at];
     const bool used = entry.generation == *scratch_.generation;
-    *found = used && scratch_.reads[entry.index].offset == page && scratch_.reads[entry.index].file == file;
+    *found = used && scratch_.reads[entry.index].offset == page &&
+             scratch_.reads[entry.index].file == file;
     if (!used || *found) return &entry;
   }
 }
@@ -104,7 +102,8 @@ void MissReads::add_repeat(uint32_t index, uint32_t place) {
   ++counts_.repeats;
   if (miss.slot != kNoSlot) sources_.cache->touch(miss.slot, miss.id);
   if (miss.parts_waiting == 0) {
-    std::memcpy(weights_ + place * kWeightBytes, weights_ + miss.first * kWeightBytes, kWeightBytes);
+    std::memcpy(weights_ + place * kWeightBytes, weights_ + miss.first * kWeightBytes,
+                kWeightBytes);
     std::memcpy(scales_ + place * kScaleBytes, scales_ + miss.first * kScaleBytes, kScaleBytes);
     return;
   }
@@ -301,8 +300,7 @@ void MissReads::deliver(const Read& read, const uint8_t* buffer) {
     const Part part = Part(node % 4);
     Miss& miss = scratch_.misses[node / 4];
     const uint8_t* bytes = buffer + (extent_of(read.file, part, miss.id).offset - read.offset);
-    if (part != kScale)
-      std::memcpy(weights_ + miss.first * kWeightBytes, bytes, kWeightBytes);
+    if (part != kScale) std::memcpy(weights_ + miss.first * kWeightBytes, bytes, kWeightBytes);
     if (part == kWhole) bytes += kWeightBytes;
     if (part != kWeights) std::memcpy(scales_ + miss.first * kScaleBytes, bytes, kScaleBytes);
     if (--miss.parts_waiting == 0) finish(miss);
@@ -321,7 +319,8 @@ void MissReads::finish(Miss& miss) {
 
 // The shard did not give these rows; the checkpoint holds the same bytes.
 void MissReads::reroute(Read& read, int sys_errno) {
-  log_line("%s: cannot read %llu bytes at %llu: %s; serving those rows from %s", sources_.packed->path().c_str(),
+  log_line("%s: cannot read %llu bytes at %llu: %s; serving those rows from %s",
+           sources_.packed->path().c_str(),
            static_cast<unsigned long long>(read.pages * kPageBytes),
            static_cast<unsigned long long>(read.offset), strerror(sys_errno),
            sources_.checkpoint->path().c_str());
@@ -339,7 +338,8 @@ void MissReads::give_up(const Read& read, int64_t result) const {
   fatal(error, "%s: cannot read row %llu: %s at byte %llu, %lld of %llu bytes after 4 attempts",
         files_[read.file].file->path().c_str(), static_cast<unsigned long long>(miss.id),
         result < 0 ? strerror(error) : "the file ends",
-        static_cast<unsigned long long>(read.offset), static_cast<long long>(std::max<int64_t>(result, 0)),
+        static_cast<unsigned long long>(read.offset),
+        static_cast<long long>(std::max<int64_t>(result, 0)),
         static_cast<unsigned long long>(needed_bytes(read)));
 }
 

@@ -1,5 +1,5 @@
-// The missing rows of one window: each id once, each page once, reads in flight, rows to the outputs
-// and the cache as they arrive.
+// The missing rows of one window: each id once, each page once, reads in flight, rows to the
+// outputs and the cache as they arrive.
 //
 // Owned by the calling thread; helpers never touch it. All state lives in the Context's scratch.
 //
@@ -37,20 +37,21 @@ class MissReads {
   enum Part : uint32_t { kWhole = 0, kWeights = 1, kScale = 2 };
   enum class ReadState : uint8_t { kQueued, kInFlight, kDone };
   static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr uint32_t kReadsMax = 4 * kWindowRows;  // two parts, once more from the checkpoint
+  static constexpr uint32_t kReadsMax =
+      4 * kWindowRows;  // two parts, once more from the checkpoint
 
   struct Miss {
     uint64_t id;
     Slot slot;
-    uint32_t first;        // place in the outputs
-    uint32_t repeats;      // head of the list of other places, through next_repeat_
+    uint32_t first;    // place in the outputs
+    uint32_t repeats;  // head of the list of other places, through next_repeat_
     uint8_t parts_waiting;
   };
   struct Read {
     uint64_t offset;  // page-aligned
     uint32_t chain;   // head of the parts that wait: miss * 4 + part
     uint8_t pages;
-    uint8_t file;     // index of files_
+    uint8_t file;  // index of files_
     ReadState state;
   };
   struct HashEntry {

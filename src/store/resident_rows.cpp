@@ -48,8 +48,8 @@ Result<std::unique_ptr<ResidentRows>> ResidentRows::load(const TableFile& file,
   const int error = errno;
   log_line("%s: rows [%llu, %llu) are in memory, %llu bytes, %s%s", file.path().c_str(),
            static_cast<unsigned long long>(range.begin), static_cast<unsigned long long>(range.end),
-           static_cast<unsigned long long>(bytes), locked ? "locked" : "not locked: ",
-           locked ? "" : strerror(error));
+           static_cast<unsigned long long>(bytes),
+           locked ? "locked" : "not locked: ", locked ? "" : strerror(error));
   return rows;
 }
 

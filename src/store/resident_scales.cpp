@@ -35,8 +35,7 @@ Result<std::unique_ptr<ResidentScales>> ResidentScales::start(const TableFile& f
                                                               uint64_t offset, RowRange range) {
   Result<MemoryMap> map = MemoryMap::create(range.count() * kScaleBytes);
   if (!map.ok()) return map.status();
-  std::unique_ptr<ResidentScales> scales(
-      new ResidentScales(file, offset, range, map.take()));
+  std::unique_ptr<ResidentScales> scales(new ResidentScales(file, offset, range, map.take()));
   const int error = start_quiet_thread(&scales->thread_, thread_main, scales.get());
   if (error != 0) {
     return Status(ErrorCode::kMemory, error,
@@ -80,10 +79,11 @@ void ResidentScales::load() {
     const int64_t got = file_.read(chunk.value().data(), length, from);
     const uint64_t to = got > 0 ? std::min(from + static_cast<uint64_t>(got), end) : from;
     if (to <= at) {
-      log_line("%s: cannot load the scales from byte %llu on: %s; misses of those rows cost a second "
-               "read",
-               file_.path().c_str(), static_cast<unsigned long long>(at),
-               got < 0 ? strerror(static_cast<int>(-got)) : "the file ends there");
+      log_line(
+          "%s: cannot load the scales from byte %llu on: %s; misses of those rows cost a second "
+          "read",
+          file_.path().c_str(), static_cast<unsigned long long>(at),
+          got < 0 ? strerror(static_cast<int>(-got)) : "the file ends there");
       return;
     }
     std::memcpy(map_.data() + (at - begin), chunk.value().data() + (at - from), to - at);

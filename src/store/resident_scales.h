@@ -1,5 +1,5 @@
-// The owned rows' scales in memory, loaded in the background, so that a miss of the checkpoint costs
-// one read instead of two. Rows that are not loaded yet cost two.
+// The owned rows' scales in memory, loaded in the background, so that a miss of the checkpoint
+// costs one read instead of two. Rows that are not loaded yet cost two.
 #ifndef ROW_STORE_STORE_RESIDENT_SCALES_H
 #define ROW_STORE_STORE_RESIDENT_SCALES_H
 
@@ -18,7 +18,8 @@ namespace row_store {
 
 class ResidentScales {
  public:
-  // Starts loading range's scales, the table's standing at `offset` of the file. The file outlives it.
+  // Starts loading range's scales, the table's standing at `offset` of the file. The file outlives
+  // it.
   static Result<std::unique_ptr<ResidentScales>> start(const TableFile& file, uint64_t offset,
                                                        RowRange range);
   // Stops loading (within one read of the file).

@@ -9,9 +9,12 @@ namespace {
 uint64_t engine_number(const TableFile* file) {
   if (file == nullptr) return ROW_STORE_ENGINE_NONE;
   switch (file->engine()) {
-    case Engine::kUring: return ROW_STORE_ENGINE_URING;
-    case Engine::kAio: return ROW_STORE_ENGINE_AIO;
-    case Engine::kPool: break;
+    case Engine::kUring:
+      return ROW_STORE_ENGINE_URING;
+    case Engine::kAio:
+      return ROW_STORE_ENGINE_AIO;
+    case Engine::kPool:
+      break;
   }
   return ROW_STORE_ENGINE_THREADS;
 }

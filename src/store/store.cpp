@@ -32,17 +32,16 @@ Status check_extent(const TableSpec& spec, uint64_t file_bytes, const char* what
   const auto bytes = checked_mul(spec.rows, row_bytes);
   const auto end = bytes ? checked_add(offset, *bytes) : std::nullopt;
   if (!end) {
-    return Status::error(ErrorCode::kOverflow,
-                         spec.path + ": " + what + " of " + std::to_string(spec.rows) +
-                             " rows at byte " + std::to_string(offset) +
-                             " exceed 2^64 bytes; check rows and offsets");
+    return Status::error(ErrorCode::kOverflow, spec.path + ": " + what + " of " +
+                                                   std::to_string(spec.rows) + " rows at byte " +
+                                                   std::to_string(offset) +
+                                                   " exceed 2^64 bytes; check rows and offsets");
   }
   if (*end > file_bytes) {
     return Status::error(ErrorCode::kSize,
                          spec.path + ": " + what + " of " + std::to_string(spec.rows) +
                              " rows need bytes " + std::to_string(offset) + " to " +
-                             std::to_string(*end) + ", the file has " +
-                             std::to_string(file_bytes) +
+                             std::to_string(*end) + ", the file has " + std::to_string(file_bytes) +
                              "; a truncated download, or rows and offsets of another file");
   }
   return {};
@@ -62,9 +61,9 @@ uint64_t now_ns() {
 
 Result<std::unique_ptr<Store>> Store::open(const TableSpec& spec) {
   if (spec.rows == 0 || spec.rows > uint64_t{std::numeric_limits<int64_t>::max()}) {
-    return Status::error(ErrorCode::kArgument, spec.path + ": rows is " +
-                                                   std::to_string(spec.rows) +
-                                                   "; a table has 1 to 2^63 - 1");
+    return Status::error(
+        ErrorCode::kArgument,
+        spec.path + ": rows is " + std::to_string(spec.rows) + "; a table has 1 to 2^63 - 1");
   }
   std::unique_ptr<Store> store(new Store);
   store->spec_ = spec;
@@ -96,8 +95,8 @@ Result<std::unique_ptr<Store>> Store::open(const TableSpec& spec) {
   return store;
 }
 
-// A safetensors file must hold these tensors; a file that is recognisably something else is refused;
-// anything else is taken at the caller's word.
+// A safetensors file must hold these tensors; a file that is recognisably something else is
+// refused; anything else is taken at the caller's word.
 Status Store::check_format() {
   Result<std::string> head = read_head(*checkpoint_, kClassifyBytes);
   if (!head.ok()) return head.status();
@@ -116,8 +115,8 @@ Status Store::check_format() {
   Result<SafetensorsHeader> header =
       parse_safetensors_header(as_bytes(head.value()), checkpoint_->bytes());
   if (!header.ok()) return with_path(spec_.path, header.status());
-  const Status status = check_engram_tensors(header.value(), spec_.rows, spec_.weight_offset,
-                                             spec_.scale_offset);
+  const Status status =
+      check_engram_tensors(header.value(), spec_.rows, spec_.weight_offset, spec_.scale_offset);
   return status.ok() ? Status() : with_path(spec_.path, status);
 }
 
@@ -155,9 +154,9 @@ Status Store::warm_up() {
 
 Status Store::set_range(RowRange range) {
   if (range.begin > range.end || range.end > spec_.rows) {
-    return Status::error(ErrorCode::kArgument,
-                         "invalid row ownership range " + range_text(range) + " of " + spec_.path +
-                             ", which has " + std::to_string(spec_.rows) + " rows");
+    return Status::error(ErrorCode::kArgument, "invalid row ownership range " + range_text(range) +
+                                                   " of " + spec_.path + ", which has " +
+                                                   std::to_string(spec_.rows) + " rows");
   }
   const bool bound = scales_ != nullptr || packed_ != nullptr || resident_rows_ != nullptr;
   if (bound && range != sources_.range) {
@@ -190,8 +189,8 @@ Status Store::start_scales() {
 }
 
 Status Store::load_rows() {
-  Result<std::unique_ptr<ResidentRows>> rows = ResidentRows::load(
-      *checkpoint_, spec_.weight_offset, spec_.scale_offset, sources_.range);
+  Result<std::unique_ptr<ResidentRows>> rows =
+      ResidentRows::load(*checkpoint_, spec_.weight_offset, spec_.scale_offset, sources_.range);
   if (!rows.ok()) return rows.status();
   resident_rows_ = rows.take();
   sources_.resident_rows = resident_rows_.get();
@@ -231,12 +230,14 @@ void Store::look_up(const Batch& batch) {
   ContextPool& pool = ContextPool::instance();
   Result<Context*> context = pool.acquire(process_options().io_depth, lookup_scratch_bytes());
   if (!context.ok())
-    fatal(context.status().sys_errno(), "%s: %s", spec_.path.c_str(), context.status().text().c_str());
+    fatal(context.status().sys_errno(), "%s: %s", spec_.path.c_str(),
+          context.status().text().c_str());
   const BatchCounts counts = row_store::look_up(sources_, batch, *context.value());
   pool.release(context.value());
   counters_.add(counts, now_ns() - from);
   // Nearly every page of the slab was touched by now.
-  if (pager_ && counters_.misses.load(std::memory_order_relaxed) >= cache_->slots()) pager_->start();
+  if (pager_ && counters_.misses.load(std::memory_order_relaxed) >= cache_->slots())
+    pager_->start();
 }
 
 void Store::copy_stats(uint64_t* words) const {

@@ -35,8 +35,8 @@ class Store {
  public:
   static Result<std::unique_ptr<Store>> open(const TableSpec& spec);
 
-  // kArgument for an order or bound that cannot be; kState when memory or a shard belongs to another
-  // range.
+  // kArgument for an order or bound that cannot be; kState when memory or a shard belongs to
+  // another range.
   Status set_range(RowRange range);
   // Leaves the store as it was on failure.
   Status attach(const std::string& path, uint64_t layer);

@@ -226,14 +226,13 @@ TEST_CASE("a count whose outputs exceed the address space stops the process", "[
   row_store_close(f.store);
 }
 
-TEST_CASE("an id outside the table stops the process before an output is written",
-          "[lifecycle]") {
+TEST_CASE("an id outside the table stops the process before an output is written", "[lifecycle]") {
   Fixture f;
   REQUIRE(rows_are_right(f.store, f.table, 0, kRows));  // some rows are cached
-  constexpr size_t kCount = 70'000;  // more than one window is planned at a time
-  for (const int64_t bad : {int64_t{-1}, static_cast<int64_t>(kRows),
-                            std::numeric_limits<int64_t>::min(),
-                            std::numeric_limits<int64_t>::max()}) {
+  constexpr size_t kCount = 70'000;                     // more than one window is planned at a time
+  for (const int64_t bad :
+       {int64_t{-1}, static_cast<int64_t>(kRows), std::numeric_limits<int64_t>::min(),
+        std::numeric_limits<int64_t>::max()}) {
     for (const size_t place : {size_t{0}, kCount / 2, kCount - 1}) {
       INFO("id " << bad << " at " << place);
       std::vector<int64_t> ids(kCount);
@@ -254,7 +253,8 @@ TEST_CASE("negative ids give zero rows where that was asked for, and too large o
   const ScopedEnv negative("DSV41_NEGATIVE_IDS", "zero");
   Fixture f;
   row_store_range(f.store, 100, 1000);
-  const std::vector<int64_t> ids = {-1, 100, std::numeric_limits<int64_t>::min(), 999, 99, -1, 1000};
+  const std::vector<int64_t> ids = {-1, 100, std::numeric_limits<int64_t>::min(), 999, 99,
+                                    -1, 1000};
   LookupBuffers buffers(ids.size());
   buffers.look_up(f.store, ids);
   CHECK(buffers.first_wrong(f.table, ids, 100, 1000) == -1);
@@ -268,8 +268,7 @@ TEST_CASE("negative ids give zero rows where that was asked for, and too large o
   row_store_close(f.store);
 }
 
-TEST_CASE("every use of a closed store stops the process with a line that says so",
-          "[lifecycle]") {
+TEST_CASE("every use of a closed store stops the process with a line that says so", "[lifecycle]") {
   Fixture f;
   row_store_close(f.store);
   const int64_t id = 1;

@@ -38,7 +38,8 @@ struct Case {
 };
 
 // Values that are understood: nothing is said.
-void check_good(const char* name, const std::function<int()>& read, const std::vector<Case>& cases) {
+void check_good(const char* name, const std::function<int()>& read,
+                const std::vector<Case>& cases) {
   for (const Case& good : cases) {
     INFO(name << "=" << (good.value != nullptr ? good.value : "(unset)"));
     const Reading reading = read_twice(name, good.value, read);
@@ -55,8 +56,8 @@ void check_bad(const char* name, const std::function<int()>& read, const std::ve
     INFO(reading.said);
     CHECK(reading.value == bad.expected);
     CHECK(line_count(reading.said) == 1);
-    CHECK(reading.said.find(std::string(name) + "='" + std::string(bad.value).substr(0, 64) + "'") !=
-          std::string::npos);
+    CHECK(reading.said.find(std::string(name) + "='" + std::string(bad.value).substr(0, 64) +
+                            "'") != std::string::npos);
     CHECK(reading.said.find("allowed is") != std::string::npos);
   }
 }
@@ -82,31 +83,56 @@ TEST_CASE("DSV41_CACHE_WAYS is a whole number from 1 to 16", "[options]") {
   check_good("DSV41_CACHE_WAYS", ways,
              {{nullptr, 12}, {"", 12}, {"1", 1}, {"4", 4}, {"12", 12}, {"16", 16}, {"007", 7}});
   check_bad("DSV41_CACHE_WAYS", ways,
-            {{"0", 1}, {"17", 16}, {"-1", 1}, {"99999999999999999999", 16},
+            {{"0", 1},
+             {"17", 16},
+             {"-1", 1},
+             {"99999999999999999999", 16},
              {"-99999999999999999999", 1}});
   check_bad("DSV41_CACHE_WAYS", ways,
-            {{"many", 12}, {"4 ", 12}, {" 4", 12}, {"4x", 12}, {"0x4", 12}, {"4.0", 12}, {"+4", 12},
-             {"1e1", 12}, {"-", 12}, {kLong.c_str(), 12}});
+            {{"many", 12},
+             {"4 ", 12},
+             {" 4", 12},
+             {"4x", 12},
+             {"0x4", 12},
+             {"4.0", 12},
+             {"+4", 12},
+             {"1e1", 12},
+             {"-", 12},
+             {kLong.c_str(), 12}});
 }
 
 TEST_CASE("DSV41_IO_THREADS is a whole number from 1 to 256", "[options]") {
   check_good("DSV41_IO_THREADS", threads,
              {{nullptr, 16}, {"", 16}, {"2", 1}, {"1", 0}, {"96", 48}, {"256", 128}});
   check_bad("DSV41_IO_THREADS", threads,
-            {{"0", 0}, {"-1", 0}, {"257", 128}, {"18446744073709551615", 128}, {"all", 16},
-             {"32,", 16}, {"3 2", 16}});
+            {{"0", 0},
+             {"-1", 0},
+             {"257", 128},
+             {"18446744073709551615", 128},
+             {"all", 16},
+             {"32,", 16},
+             {"3 2", 16}});
 }
 
 TEST_CASE("DSV41_IO_DEPTH is a whole number from 1 to 512", "[options]") {
   check_good("DSV41_IO_DEPTH", depth, {{nullptr, 32}, {"4", 1}, {"1", 0}, {"512", 128}});
-  check_bad("DSV41_IO_DEPTH", depth, {{"0", 0}, {"513", 128}, {"-5", 0}, {"deep", 32}, {"1.5", 32}});
+  check_bad("DSV41_IO_DEPTH", depth,
+            {{"0", 0}, {"513", 128}, {"-5", 0}, {"deep", 32}, {"1.5", 32}});
 }
 
 TEST_CASE("DSV41_RESIDENT_SCALES is a switch that is on by default", "[options]") {
   for (const auto& read : {scales, scales_of_a_range}) {
     check_good("DSV41_RESIDENT_SCALES", read,
-               {{nullptr, 1}, {"", 1}, {"0", 0}, {"off", 0}, {"false", 0}, {"no", 0}, {"1", 1},
-                {"on", 1}, {"true", 1}, {"yes", 1}});
+               {{nullptr, 1},
+                {"", 1},
+                {"0", 0},
+                {"off", 0},
+                {"false", 0},
+                {"no", 0},
+                {"1", 1},
+                {"on", 1},
+                {"true", 1},
+                {"yes", 1}});
     check_bad("DSV41_RESIDENT_SCALES", read,
               {{"OFF", 1}, {"2", 1}, {"0 ", 1}, {"maybe", 1}, {"00", 1}, {kLong.c_str(), 1}});
   }
@@ -124,13 +150,16 @@ TEST_CASE("OFFLOAD_MODE is ram or nvme", "[options]") {
 }
 
 TEST_CASE("DSV41_NEGATIVE_IDS is abort or zero", "[options]") {
-  check_good("DSV41_NEGATIVE_IDS", zero_negative, {{nullptr, 0}, {"", 0}, {"abort", 0}, {"zero", 1}});
+  check_good("DSV41_NEGATIVE_IDS", zero_negative,
+             {{nullptr, 0}, {"", 0}, {"abort", 0}, {"zero", 1}});
   check_bad("DSV41_NEGATIVE_IDS", zero_negative, {{"0", 0}, {"Zero", 0}, {"zeros", 0}});
 }
 
 TEST_CASE("DSV41_IO_ENGINE names an engine", "[options]") {
   check_good("DSV41_IO_ENGINE", engine,
-             {{nullptr, kAuto}, {"", kAuto}, {"auto", kAuto},
+             {{nullptr, kAuto},
+              {"", kAuto},
+              {"auto", kAuto},
               {"uring", static_cast<int>(EngineChoice::kUring)},
               {"aio", static_cast<int>(EngineChoice::kAio)},
               {"pool", static_cast<int>(EngineChoice::kPool)},

@@ -1,5 +1,5 @@
-// Runs a body in a forked child and reports how it ended and what it wrote to stderr: for calls that
-// stop the process, and for what a call prints.
+// Runs a body in a forked child and reports how it ended and what it wrote to stderr: for calls
+// that stop the process, and for what a call prints.
 #ifndef ROW_STORE_TESTS_SUPPORT_CHILD_H
 #define ROW_STORE_TESTS_SUPPORT_CHILD_H
 

@@ -1,4 +1,5 @@
-// Collects what is written to descriptor 2 during its life, as the library writes it: without stdio.
+// Collects what is written to descriptor 2 during its life, as the library writes it: without
+// stdio.
 #ifndef ROW_STORE_SUPPORT_STDERR_CAPTURE_H
 #define ROW_STORE_SUPPORT_STDERR_CAPTURE_H
 

@@ -102,7 +102,8 @@ void TestTable::write_packed(const std::string& packed_path, row_store::PackedLa
   header.table_rows = rows;
   const auto bytes = row_store::encode_packed_header(header);
   std::ofstream file(packed_path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
   uint8_t row[kRow];
   for (uint64_t id = lo; id < hi; ++id) {
     fill_row(id, row);
@@ -127,16 +128,16 @@ LookupBuffers::LookupBuffers(uint64_t capacity)
 
 void LookupBuffers::look_up(row_store_t* store, std::span<const int64_t> ids) {
   count_ = ids.size();
-  // Only what this lookup may touch and some rows on both sides: filling all of a large buffer would
-  // take longer than the lookup.
+  // Only what this lookup may touch and some rows on both sides: filling all of a large buffer
+  // would take longer than the lookup.
   std::fill_n(weights_.begin(), count_ * ROW_STORE_WEIGHT_BYTES + 2 * kCanary, kCanaryByte);
   std::fill_n(scales_.begin(), count_ * ROW_STORE_SCALE_BYTES + 2 * kCanary, kCanaryByte);
   row_store_work work{store, ids.data(), weights(), scales(), count_};
   row_store_lookup(&work);
 }
 
-int64_t LookupBuffers::first_wrong(const TestTable& table, std::span<const int64_t> ids, uint64_t lo,
-                                   uint64_t hi) {
+int64_t LookupBuffers::first_wrong(const TestTable& table, std::span<const int64_t> ids,
+                                   uint64_t lo, uint64_t hi) {
   for (size_t i = 0; i < ids.size(); ++i) {
     if (!table.row_is(ids[i], lo, hi, weights() + i * 256, scales() + i * 8))
       return static_cast<int64_t>(i);
