@@ -3,8 +3,8 @@
 //
 // Batches are drawn at random, every library answers the same ones, call by call in turn, and every
 // byte is checked. The limit of a batch of hits is a plain copy of the same rows from known
-// addresses;
-// that of a batch of misses is the same number of 4 KiB reads through io_uring at depth 128.
+// addresses; that of a batch of misses is the same number of 4 KiB reads through io_uring at depth
+// 128.
 // Figures
 // are medians; ratios are medians of the ratios of neighbouring calls, with their quartiles.
 #include <fcntl.h>

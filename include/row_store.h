@@ -1,13 +1,12 @@
 /* row_store: exact rows of tables that do not fit in memory.
  *
  * A table has two tensors in one checkpoint file: 256 bytes of weights and 8 bytes of block scales
- * a
- * row. A lookup hands in row ids and two output buffers and gets back, for every id, the 264 bytes
- * that the checkpoint holds. A bounded row cache, a packed shard or rows in memory change only how
- * fast that happens. Not a key-value store: tables are immutable while they are open.
+ * a row. A lookup hands in row ids and two output buffers and gets back, for every id, the 264
+ * bytes that the checkpoint holds. A bounded row cache, a packed shard or rows in memory change
+ * only how fast that happens. Not a key-value store: tables are immutable while they are open.
  *
- *     row_store_t* s = row_store_open("model-00047.safetensors", rows, weight_at, scale_at, 2u <<
- *     30); if (!s) { char why[512]; row_store_last_error(why, sizeof why); puts(why); return 1; }
+ *     row_store_t* s = row_store_open("model-00047.safetensors", rows, weight_at, scale_at, budget);
+ *     if (!s) { char why[512]; row_store_last_error(why, sizeof why); puts(why); return 1; }
  *     row_store_range(s, lo, hi);                                  // the rows this rank owns
  *     row_store_attach_packed(s, "engram-l1-r0of4.bin", 1);        // optional, faster misses
  *     row_store_work work = {s, ids, weights, scales, count};
@@ -91,15 +90,15 @@ enum {
 
 /* Opens a table.
  * Parameters  path: of the safetensors file (or a raw file that holds the extents); rows: of the
- *             whole
- *             table, at least 1; weight_offset, scale_offset: of the tensors' first byte in the
- *             file; cache_budget_bytes: upper bound for the row cache with its index, 0 for none.
+ *             whole table, at least 1; weight_offset, scale_offset: of the tensors' first byte in
+ *             the file; cache_budget_bytes: upper bound for the row cache with its index, 0 for
+ *             none.
  * Returns     A store that owns all rows, or NULL.
  * On failure  NULL for anything wrong with the file, the extents, the tensors or the budget; one
  *             line on stderr, errno, row_store_last_error. Nothing is kept.
  * Threads     Any. Blocks for a few small reads; never on a FIFO.
- * Cost        Reads the safetensors header and a few rows; cache memory is reserved, not touched.
- * */
+ * Cost        Reads the safetensors header and a few rows. Cache memory is reserved, not touched.
+ */
 ROW_STORE_API row_store_t* row_store_open(const char* path, uint64_t rows, uint64_t weight_offset,
                                           uint64_t scale_offset, uint64_t cache_budget_bytes);
 
@@ -125,9 +124,9 @@ ROW_STORE_API int row_store_attach_packed(row_store_t* store, const char* path, 
  * Outputs     Dense, every byte written, in the order of ids. Repeated ids are read once. An id in
  *             the table but outside the owned range gives zeros and counts nowhere.
  * On failure  Aborts: NULL pointers with count > 0, a count whose outputs exceed the address
- *             space, an
- *             id outside the table (before any output is written; DSV41_NEGATIVE_IDS=zero gives
- *             zero rows for negative ids instead), a row that cannot be read.
+ *             space, an id outside the table (before any output is written;
+ *             DSV41_NEGATIVE_IDS=zero gives zero rows for negative ids instead), a row that cannot
+ *             be read.
  * Threads     Any, side by side. No allocation. May block for reads; never spins. */
 ROW_STORE_API void row_store_lookup(void* work);
 
@@ -180,8 +179,7 @@ typedef struct row_store_statistics {
   uint64_t read_bytes;
   uint64_t retries;   /* reads done again after a short or failed one */
   uint64_t demotions; /* times an engine stopped working and threads took over */
-  uint64_t
-      packed_failures; /* rows that the packed shard should have given and the checkpoint did */
+  uint64_t packed_failures; /* rows of the packed shard that the checkpoint gave instead */
   uint64_t lookup_ns;  /* spent in lookups */
   uint64_t wait_ns;    /* of these, waiting for reads */
   uint64_t cache_slots;
@@ -204,14 +202,13 @@ typedef struct row_store_statistics {
 ROW_STORE_API int row_store_extended_stats(row_store_t* store, row_store_statistics* out);
 
 /* Ends the store and frees all it holds; waits for running lookups. NULL is a no-op. Any later use
- * of
- * the handle aborts with a line that says so. */
+ * of the handle aborts with a line that says so. */
 ROW_STORE_API void row_store_close(row_store_t* store);
 
 /* The calling thread's last failure of open, range or attach_packed.
  * Parameters  text: where up to bytes - 1 characters and a NUL go; may be NULL with bytes 0.
- * Returns     A stable code, 0 for none (row_store_error_name names it). Cleared by the next such
- * call. */
+ * Returns     A stable code, 0 for none (row_store_error_name names it). Cleared by the next
+ *             such call. */
 ROW_STORE_API int row_store_last_error(char* text, size_t bytes);
 
 /* Static name of a code, "unknown" for others. Never NULL. */

@@ -13,9 +13,8 @@
 // change only while the lock is held and its way is pending or leaves pending.
 //
 // Readers take no lock: they read word, tag and row, then word again, and start over if version,
-// lock
-// or pending changed (seen and hand do not matter to them). A seen bit that is lost to a concurrent
-// change costs at most one early eviction.
+// lock or pending changed (seen and hand do not matter to them). A seen bit that is lost to a
+// concurrent change costs at most one early eviction.
 #ifndef ROW_STORE_CACHE_SET_TABLE_H
 #define ROW_STORE_CACHE_SET_TABLE_H
 

@@ -1,9 +1,8 @@
 // The seam between lookups and files: requests go in, completions come out, on the caller's thread.
 //
 // A Reader belongs to one lookup at a time (see context.h) and outlives it; requests carry their
-// own
-// descriptor, so one Reader serves any number of files. A completion gives the bytes that arrived
-// or
+// own descriptor, so one Reader serves any number of files. A completion gives the bytes that
+// arrived or
 // a negative errno; fewer bytes than asked is not an error here, the lookup knows what it needs. A
 // buffer belongs to the Reader from prepare() until its completion was reaped.
 #ifndef ROW_STORE_IO_READER_H

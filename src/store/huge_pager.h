@@ -1,9 +1,8 @@
 // Turns a full cache's rows into huge pages in the background.
 //
 // Rows appear page by page while the cache fills, so that it takes no more memory than it uses.
-// Once it
-// is full there is nothing left to save: 2 MiB pages then halve the time of a hit, and making them
-// here costs the lookups nothing.
+// Once it is full there is nothing left to save: 2 MiB pages then halve the time of a hit, and
+// making them here costs the lookups nothing.
 #ifndef ROW_STORE_STORE_HUGE_PAGER_H
 #define ROW_STORE_STORE_HUGE_PAGER_H
 
