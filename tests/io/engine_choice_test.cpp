@@ -151,6 +151,34 @@ TEST_CASE("an engine that was asked for by name is tried alone", "[engine]") {
   CHECK(line_count(child.standard_error) == 1);
 }
 
+TEST_CASE("where direct reads are refused buffered ones serve checkpoint and shard", "[engine]") {
+  const TempDir dir;
+  const TestTable table = TestTable::checkpoint(dir.file("t"), kRows);
+  table.write_packed(dir.file("p"), row_store::PackedLayout::kDense, 1, 0, kRows);
+  const ChildResult child = run_in_child([&] {
+    if (!refuse_direct_opens(EINVAL)) return 90;
+    row_store_t* store = table.open(0);
+    if (store == nullptr) return 91;
+    if (!rows_are_right(store, table)) return 92;
+    if (row_store_attach_packed(store, dir.file("p").c_str(), 1) != 1) return 93;
+    if (!rows_are_right(store, table)) return 94;
+    row_store_statistics stats{};
+    stats.struct_bytes = sizeof stats;
+    row_store_extended_stats(store, &stats);
+    row_store_close(store);
+    return stats.checkpoint_access == ROW_STORE_ACCESS_BUFFERED &&
+                   stats.packed_access == ROW_STORE_ACCESS_BUFFERED
+               ? 0
+               : 95;
+  });
+  INFO(child.standard_error);
+  CHECK(child.exit_code == 0);
+  CHECK(count(child.standard_error, "O_DIRECT unavailable for " + table.path) == 1);
+  CHECK(count(child.standard_error, "O_DIRECT unavailable for " + dir.file("p")) == 1);
+  CHECK(count(child.standard_error, "errno was 22, Invalid argument") == 2);
+  CHECK(line_count(child.standard_error) == 3);  // the third says where rows come from now
+}
+
 TEST_CASE("a user without locked memory is served", "[engine]") {
   if (::getuid() != 0) return;  // root becomes another user; others cannot
   const TempDir dir;
