@@ -370,18 +370,21 @@ TEST_CASE("a pool of no threads and a dismissal of a stranger do nothing", "[thr
 TEST_CASE("many helpers at once each get their threads back", "[thread_pool]") {
   ThreadPool& pool = make_pool(4);
   std::vector<std::thread> callers;
-  std::atomic<int> left{0};
+  std::atomic<int> left{0}, came{0};
   for (int i = 0; i < 8; ++i) {
     callers.emplace_back([&] {
       for (int round = 0; round < 200; ++round) {
         Gate gate;
         gate.open();
         pool.ask(&gate, 2);
+        if (round % 20 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         pool.dismiss(&gate);
         left += gate.inside();
+        came += gate.came();
       }
     });
   }
   for (std::thread& caller : callers) caller.join();
   CHECK(left == 0);
+  CHECK(came > 0);
 }
