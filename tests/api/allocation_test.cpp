@@ -63,18 +63,18 @@ int posix_memalign(void** out, size_t alignment, size_t bytes) {
 
 namespace {
 
-constexpr uint64_t kRows = 40'009;
+constexpr uint64_t kRows = 12'007;
 
 // Allocations of the whole process, the library's threads included, during lookups of these
 // batches.
 uint64_t allocations_of(row_store_t* store, const TestTable& table, uint64_t salt) {
   std::vector<std::vector<int64_t>> batches;
-  for (const uint64_t count : {1, 144, 3000, 20'000, 70'000}) {
+  for (const uint64_t count : {1, 144, 3000, 20'000, 66'000}) {
     batches.emplace_back(count);
     for (uint64_t i = 0; i < count; ++i)
       batches.back()[i] = static_cast<int64_t>((i * 7919 + salt) % kRows);
   }
-  LookupBuffers buffers(70'000);
+  LookupBuffers buffers(66'000);
   uint64_t wrong = 0;
   g_allocations = 0;
   for (const std::vector<int64_t>& ids : batches) {
