@@ -19,7 +19,9 @@ struct Library {
   decltype(&row_store_stats) stats = nullptr;
   decltype(&row_store_close) close = nullptr;
 
-  // Each library keeps its own globals. Exits with a message when the file cannot be used.
+  // Each library keeps its own globals; the same file again is loaded again, from a copy, so that
+  // comparing a build with itself shows the noise. Exits with a message when the file cannot be
+  // used.
   static Library load(const std::string& path);
 };
 

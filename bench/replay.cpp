@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "checkpoint/table_builder.h"
-#include "replay/library.h"
 #include "replay/player.h"
 #include "replay/summary.h"
 #include "trace/trace_file.h"
@@ -33,6 +32,20 @@ struct Options {
   Packed packed = Packed::kNone;
   PlayOptions play;
 };
+
+// Each argument is PATH or NAME=PATH.
+std::vector<NamedLibrary> load_libraries(const std::vector<std::string>& arguments) {
+  std::vector<NamedLibrary> libraries;
+  for (const std::string& argument : arguments) {
+    const size_t equals = argument.find('=');
+    const bool named = equals != std::string::npos;
+    const std::string path = named ? argument.substr(equals + 1) : argument;
+    const std::string number = std::to_string(libraries.size() + 1);
+    libraries.push_back({Library::load(path), named ? argument.substr(0, equals) : number});
+    std::printf("%-12s %s\n", libraries.back().name.c_str(), path.c_str());
+  }
+  return libraries;
+}
 
 // The table of one layer, made unless a finished one of the same base lies there.
 Result<checkpoint::TableLocation> table_in(const std::string& dir, const trace::Trace& trace,
@@ -68,7 +81,7 @@ Result<std::string> shard_in(const std::string& dir, const trace::Trace& trace, 
   return path;
 }
 
-Status play_file(const std::vector<Library>& libraries, const std::string& path,
+Status play_file(const std::vector<NamedLibrary>& libraries, const std::string& path,
                  const Options& options, uint64_t& wrong_rows) {
   Result<trace::Trace> loaded = trace::load_trace(path);
   if (!loaded.ok()) return loaded.status();
@@ -105,8 +118,7 @@ Status play_file(const std::vector<Library>& libraries, const std::string& path,
 }
 
 Status run(Options options, uint64_t& wrong_rows) {
-  const Result<std::vector<Library>> libraries = load_libraries(options.libraries);
-  if (!libraries.ok()) return libraries.status();
+  const std::vector<NamedLibrary> libraries = load_libraries(options.libraries);
   std::string made_dir;
   if (options.dir.empty()) {
     made_dir = "/var/tmp/row-store-replay.XXXXXX";
@@ -117,7 +129,7 @@ Status run(Options options, uint64_t& wrong_rows) {
   }
   Status status;
   for (const std::string& path : options.traces) {
-    status = play_file(libraries.value(), path, options, wrong_rows);
+    status = play_file(libraries, path, options, wrong_rows);
     if (!status.ok()) break;
   }
   std::error_code ignored;

@@ -17,7 +17,7 @@ double now_ns(clockid_t clock) {
 // A library's store with outputs of its own: in shared ones a library that writes nothing would
 // pass the check with another's rows.
 struct Player {
-  const Library* library = nullptr;
+  const NamedLibrary* library = nullptr;
   row_store_t* store = nullptr;
   std::vector<uint8_t> weights;
   std::vector<uint8_t> scales;
@@ -60,7 +60,7 @@ struct Player {
 
 Status open_store(Player& player, uint64_t layer, const PlayOptions& options) {
   const checkpoint::TableLocation& table = options.table;
-  const Library& library = *player.library;
+  const NamedLibrary& library = *player.library;
   player.store = library.open(table.path.c_str(), table.rows, table.weight_offset,
                               table.scale_offset, options.budget_bytes);
   if (player.store == nullptr) {
@@ -68,7 +68,7 @@ Status open_store(Player& player, uint64_t layer, const PlayOptions& options) {
   }
   library.range(player.store, 0, table.rows);
   if (!options.packed_path.empty() &&
-      library.attach_packed(player.store, options.packed_path.c_str(), layer) != 1) {
+      library.attach(player.store, options.packed_path.c_str(), layer) != 1) {
     return Status::error(ErrorCode::kIo, library.name + " does not take " + options.packed_path);
   }
   player.before = player.stats();
@@ -100,6 +100,7 @@ class Session {
         const auto batch = std::span(ids_).subspan(at, std::min(step, ids_.size() - at));
         play_call(batch, call.kind, pass);
         if (options_.again == Again::kCall) play_call(batch, call.kind, 1);
+        ++first_player_;
       }
     }
   }
@@ -113,7 +114,6 @@ class Session {
       if (options_.check) player.check(ids, options_.rows);
       player.count_into(pass);
     }
-    ++first_player_;
   }
 
   std::vector<Player>& players_;
@@ -125,8 +125,8 @@ class Session {
 
 }  // namespace
 
-Result<std::vector<Played>> play(const std::vector<Library>& libraries, const trace::Trace& trace,
-                                 const PlayOptions& options) {
+Result<std::vector<Played>> play(const std::vector<NamedLibrary>& libraries,
+                                 const trace::Trace& trace, const PlayOptions& options) {
   uint64_t ids_max = 0;
   for (const trace::Call& call : trace.calls) ids_max = std::max(ids_max, call.ids());
   std::vector<Player> players(libraries.size());

@@ -14,10 +14,14 @@
 #include "base/status.h"
 #include "checkpoint/locate.h"
 #include "checkpoint/row_bytes.h"
-#include "replay/library.h"
+#include "library.h"
 #include "trace/trace.h"
 
 namespace row_store::bench {
+
+struct NamedLibrary : Library {
+  std::string name;  // shown in tables
+};
 
 enum class Again { kNo, kCall, kTrace };
 
@@ -61,8 +65,8 @@ struct Played {
 };
 
 // One entry a library. Fails when a store cannot be opened or a shard not attached.
-Result<std::vector<Played>> play(const std::vector<Library>& libraries, const trace::Trace& trace,
-                                 const PlayOptions& options);
+Result<std::vector<Played>> play(const std::vector<NamedLibrary>& libraries,
+                                 const trace::Trace& trace, const PlayOptions& options);
 
 }  // namespace row_store::bench
 

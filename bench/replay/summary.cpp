@@ -87,7 +87,7 @@ Ratio ratio_of(const Values& first, const Values& other, const Statistic& statis
   return ratio;
 }
 
-void print_costs(const Library& library, const Costs& costs) {
+void print_costs(const NamedLibrary& library, const Costs& costs) {
   Values wall = walls(costs);
   Values cpu = cpus(costs);
   const double wall_mean = mean(wall);
@@ -96,7 +96,7 @@ void print_costs(const Library& library, const Costs& costs) {
               median(wall) / 1e3, p99(wall) / 1e3, mean(cpu) / 1e3, wall_mean / ids);
 }
 
-void print_ratios(const Library& library, const Costs& first, const Costs& other) {
+void print_ratios(const NamedLibrary& library, const Costs& first, const Costs& other) {
   const auto print = [](const char* name, const Ratio& ratio) {
     std::printf("  %s %.2f (%.2f..%.2f)", name, ratio.value, ratio.low, ratio.high);
   };
@@ -108,8 +108,8 @@ void print_ratios(const Library& library, const Costs& first, const Costs& other
   std::printf("\n");
 }
 
-void print_kind(const std::vector<Library>& libraries, const std::vector<Played>& played, int pass,
-                int kind) {
+void print_kind(const std::vector<NamedLibrary>& libraries, const std::vector<Played>& played,
+                int pass, int kind) {
   const Costs& first = played[0].costs[pass][kind];
   if (first.calls.empty()) return;
   std::printf("\n%s calls%s: %zu of %.0f ids\n",
@@ -128,7 +128,7 @@ void print_kind(const std::vector<Library>& libraries, const std::vector<Played>
   }
 }
 
-void print_counters(const std::vector<Library>& libraries, const std::vector<Played>& played,
+void print_counters(const std::vector<NamedLibrary>& libraries, const std::vector<Played>& played,
                     int pass) {
   std::printf("\nall calls%s\n  %-12s %10s %12s %12s %12s %10s %10s\n",
               pass == 0 ? "" : ", once more", "", "hits %", "misses", "reads", "reads/s", "seconds",
@@ -154,7 +154,7 @@ void print_counters(const std::vector<Library>& libraries, const std::vector<Pla
 
 }  // namespace
 
-void print_summary(const std::vector<Library>& libraries, const std::vector<Played>& played) {
+void print_summary(const std::vector<NamedLibrary>& libraries, const std::vector<Played>& played) {
   for (int pass = 0; pass < kPasses; ++pass) {
     bool any = false;
     for (int kind = 0; kind < kKinds; ++kind) {

@@ -9,12 +9,11 @@
 
 #include <vector>
 
-#include "replay/library.h"
 #include "replay/player.h"
 
 namespace row_store::bench {
 
-void print_summary(const std::vector<Library>& libraries, const std::vector<Played>& played);
+void print_summary(const std::vector<NamedLibrary>& libraries, const std::vector<Played>& played);
 
 }  // namespace row_store::bench
 
