@@ -61,8 +61,7 @@ const char* open_remedy(int error) {
   }
 }
 
-const char* create_remedy(int error, bool no_dumb_buffers) {
-  if (no_dumb_buffers) return kLoadModeset;
+const char* create_remedy(int error) {
   switch (error) {
     case ENOSYS:
     case EOPNOTSUPP:
@@ -117,7 +116,7 @@ Result<uint32_t> create_dumb(DrmCalls& calls, int fd, const std::string& node, u
   DumbHandle made;
   if (const int error = -calls.create_dumb(fd, geometry, &made)) {
     return failure("CREATE_DUMB of", std::to_string(bytes) + " bytes on " + node, error, "",
-                   create_remedy(error, unanswered == EOPNOTSUPP && error == EOPNOTSUPP));
+                   create_remedy(error));
   }
   if (made.bytes != bytes) {
     calls.destroy_dumb(fd, made.handle);

@@ -1,6 +1,7 @@
 #include "support/test_table.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
@@ -119,6 +120,12 @@ void TestTable::write_packed(const std::string& packed_path, row_store::PackedLa
 }
 
 row_store_t* TestTable::open(uint64_t budget) const {
+#ifdef DSV41_ROW_STORE_DRM
+  // Runs any test with its caches on a real device.
+  constexpr uint64_t kPoolBytes = uint64_t{16} << 20;
+  if (const char* node = std::getenv("ROW_STORE_TEST_DRM_NODE"); node != nullptr && budget != 0)
+    row_store_next_cache_on_drm(node, kPoolBytes);
+#endif
   return row_store_open(path.c_str(), rows, weight_offset, scale_offset, budget);
 }
 
