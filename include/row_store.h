@@ -5,7 +5,7 @@
  * bytes that the checkpoint holds. A bounded row cache, a packed shard or rows in memory change
  * only how fast that happens. Not a key-value store: tables are immutable while they are open.
  *
- *     row_store_t* s = row_store_open("model-00047.safetensors", rows, weight_at, scale_at, budget);
+ *     row_store_t* s = row_store_open("model-00047.safetensors", rows, w_at, s_at, budget);
  *     if (!s) { char why[512]; row_store_last_error(why, sizeof why); puts(why); return 1; }
  *     row_store_range(s, lo, hi);                                  // the rows this rank owns
  *     row_store_attach_packed(s, "engram-l1-r0of4.bin", 1);        // optional, faster misses
