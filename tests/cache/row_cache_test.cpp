@@ -170,6 +170,7 @@ class CombinedSlab final : public row_store::Slab {
   uint8_t* data() const override { return map_.data(); }
   uint64_t bytes() const override { return map_.bytes(); }
   bool write_combined() const override { return true; }
+  const char* backing() const override { return "combined"; }
   void abandon() override { map_.abandon(); }
 
  private:
