@@ -9,9 +9,15 @@
 #include <cstdlib>
 
 #if defined(__SANITIZE_THREAD__)
-// Children of processes with threads start threads of their own here.
 extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_suppressions();
+// Children of processes with threads start threads of their own here.
 extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
+// The sanitizer does not know that a forked child has only one thread: what the parent's threads did
+// to memory of which the child has a copy looks like a race with it.
+extern "C" const char* __tsan_default_suppressions() {
+  return "race:row_store::Store::detach_from_parent\n";
+}
 #endif
 
 bool ChildResult::aborted() const { return signal == SIGABRT; }
