@@ -83,7 +83,7 @@ void unlock_in_child() ROW_STORE_ANNOTATE(no_thread_safety_analysis) {
   row_store::ContextPool::reset_in_child();
   for (auto* handle = handles().first; handle != nullptr; handle = handle->next) {
     if (handle->store) handle->store->detach_from_parent();
-    handle->gate.reset();
+    handle->gate.reset_in_child();
   }
   handles().mutex.unlock();
 }

@@ -15,6 +15,12 @@
 #define ROW_STORE_GUARDED_BY(x) ROW_STORE_ANNOTATE(guarded_by(x))
 #define ROW_STORE_REQUIRES(x) ROW_STORE_ANNOTATE(requires_capability(x))
 
+#if defined(__SANITIZE_THREAD__)
+// Of the sanitizer's runtime, which has no header for it.
+extern "C" void AnnotateRWLockReleased(const char* file, int line, const volatile void* lock,
+                                       long is_write);
+#endif
+
 namespace row_store {
 
 class ROW_STORE_ANNOTATE(capability("mutex")) Mutex {
@@ -73,7 +79,16 @@ class SharedGate {
   void unlock_shared() { pthread_rwlock_unlock(&lock_); }
   void lock() { pthread_rwlock_wrlock(&lock_); }
   void unlock() { pthread_rwlock_unlock(&lock_); }
-  // For the child of a fork, whose only thread holds the gate.
+  // For the child of a fork, whose only thread holds the gate alone; its old identity is the lock's
+  // owner, so that it cannot unlock it.
+  void reset_in_child() {
+#if defined(__SANITIZE_THREAD__)
+    AnnotateRWLockReleased(__FILE__, __LINE__, &lock_, 1);
+#endif
+    reset();
+  }
+
+ private:
   void reset() {
     pthread_rwlockattr_t attributes;
     pthread_rwlockattr_init(&attributes);
@@ -82,7 +97,6 @@ class SharedGate {
     pthread_rwlockattr_destroy(&attributes);
   }
 
- private:
   pthread_rwlock_t lock_;
 };
 

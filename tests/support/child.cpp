@@ -14,10 +14,10 @@ extern "C" const char* __tsan_default_suppressions();
 // Children of processes with threads start threads of their own here.
 extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 // The sanitizer does not know that a forked child has only one thread: what the parent's threads did
-// to memory of which the child has a copy looks like a race with it, and a lock that is made anew
-// there looks as if it were still held.
+// to memory of which the child has a copy looks like a race with it, and
+// a thread of the parent's that the child cannot join like a thread that was forgotten.
 extern "C" const char* __tsan_default_suppressions() {
-  return "race:row_store::Store::detach_from_parent\nmutex:row_store::SharedGate\n";
+  return "race:row_store::Store::detach_from_parent\nthread:start_quiet_thread\n";
 }
 #endif
 
