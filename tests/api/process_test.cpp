@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <random>
 #include <string>
 #include <thread>
@@ -163,7 +164,11 @@ TEST_CASE("a forked child serves right rows from every backing and the parent go
       // A child of the child, while the child has threads of its own.
       const ChildResult grandchild =
           run_in_child([&] { return look_up_is_right(f.store, f.table, 4, 300) ? 0 : 1; });
-      if (grandchild.exit_code != 0) return 4;
+      if (grandchild.exit_code != 0) {
+        std::cerr << grandchild.standard_error << "grandchild: exit code " << grandchild.exit_code
+                  << ", signal " << grandchild.signal << "\n";
+        return 4;
+      }
       row_store_close(f.store);
       return 0;
     });

@@ -9,14 +9,16 @@
 #include <cstdlib>
 
 #if defined(__SANITIZE_THREAD__)
-extern "C" const char* __tsan_default_options();
-extern "C" const char* __tsan_default_suppressions();
+// The sanitizer's library looks these up in the executable, so they must be visible there.
+#define ROW_STORE_FOR_TSAN extern "C" __attribute__((visibility("default"), used))
+ROW_STORE_FOR_TSAN const char* __tsan_default_options();
+ROW_STORE_FOR_TSAN const char* __tsan_default_suppressions();
 // Children of processes with threads start threads of their own here.
-extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
-// The sanitizer does not know that a forked child has only one thread: what the parent's threads did
-// to memory of which the child has a copy looks like a race with it, and
-// a thread of the parent's that the child cannot join like a thread that was forgotten.
-extern "C" const char* __tsan_default_suppressions() {
+const char* __tsan_default_options() { return "die_after_fork=0"; }
+// The sanitizer does not know that a forked child has only one thread: what the parent's threads
+// did to memory of which the child has a copy looks like a race with it, and a thread of the
+// parent's that the child cannot join like a thread that was forgotten.
+const char* __tsan_default_suppressions() {
   return "race:row_store::Store::detach_from_parent\nthread:start_quiet_thread\n";
 }
 #endif
