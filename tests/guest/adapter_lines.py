@@ -12,7 +12,7 @@ import os
 import pathlib
 import sys
 
-ROWS = 5000
+ROWS = 2000
 
 
 class Work(ctypes.Structure):
