@@ -177,11 +177,11 @@ typedef struct row_store_statistics {
   uint64_t evictions;
   uint64_t reads;
   uint64_t read_bytes;
-  uint64_t retries;   /* reads done again after a short or failed one */
-  uint64_t demotions; /* times an engine stopped working and threads took over */
+  uint64_t retries;         /* reads done again after a short or failed one */
+  uint64_t demotions;       /* times an engine stopped working and threads took over */
   uint64_t packed_failures; /* rows of the packed shard that the checkpoint gave instead */
-  uint64_t lookup_ns;  /* spent in lookups */
-  uint64_t wait_ns;    /* of these, waiting for reads */
+  uint64_t lookup_ns;       /* spent in lookups */
+  uint64_t wait_ns;         /* of these, waiting for reads */
   uint64_t cache_slots;
   uint64_t cache_bytes;
   uint64_t cache_backing;  /* ROW_STORE_CACHE_* */

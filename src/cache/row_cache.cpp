@@ -7,10 +7,9 @@
 namespace row_store {
 namespace {
 
-// How far ahead memory is asked for. A set line is one line from DRAM; a row is five, and the core
-// has some ten to twenty misses outstanding at most.
-constexpr uint32_t kSetsAhead = 16;
-constexpr uint32_t kRowsAhead = 6;
+// How many set lines are asked for ahead of the probe. Rows are asked for as soon as the probe knows
+// them, and copied a block later.
+constexpr uint32_t kSetsAhead = 32;
 
 enum class Geometry { k12, k16, kWide };
 
@@ -47,6 +46,7 @@ void probe_rows(Table& table, const int64_t* ids, uint32_t count, Slot* slots) {
       table.prefetch_set(slots[i + kSetsAhead]);
     }
     slots[i] = table.probe(slots[i], static_cast<uint64_t>(ids[i]));
+    if (slots[i] != kNoSlot) table.prefetch_slot(slots[i]);
   }
 }
 
@@ -54,11 +54,7 @@ template <typename Table>
 uint32_t copy_rows(Table& table, const int64_t* ids, const uint32_t* places, uint32_t count,
                    Slot* slots, uint8_t* weights, uint8_t* scales) {
   uint32_t copied = 0;
-  for (uint32_t i = 0; i < std::min(kRowsAhead, count); ++i)
-    if (slots[i] != kNoSlot) table.prefetch_slot(slots[i]);
   for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t ahead = i + kRowsAhead;
-    if (ahead < count && slots[ahead] != kNoSlot) table.prefetch_slot(slots[ahead]);
     if (slots[i] == kNoSlot) continue;
     if (table.copy(slots[i], static_cast<uint64_t>(ids[i]), weights + places[i] * kWeightBytes,
                    scales + places[i] * kScaleBytes)) {

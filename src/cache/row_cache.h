@@ -24,9 +24,9 @@ struct CacheConfig {
   bool huge_pages = true;  // for the index, which is touched all over from the start
 };
 
-// Rows a probe or copy works on at a time: their set lines and rows stay in the first-level caches
-// between the two passes.
-inline constexpr uint32_t kBlockRows = 512;
+// Rows that a probe and then a copy work on at a time: 128 rows and their set lines, 48 KiB that the
+// probe asks for, wait in the core's caches until they are copied.
+inline constexpr uint32_t kBlockRows = 128;
 
 class RowCache {
  public:
