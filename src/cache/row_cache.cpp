@@ -7,8 +7,8 @@
 namespace row_store {
 namespace {
 
-// How many set lines are asked for ahead of the probe. Rows are asked for as soon as the probe knows
-// them, and copied a block later.
+// How many set lines are asked for ahead of the probe. Rows are asked for as soon as the probe
+// knows them, and copied a block later.
 constexpr uint32_t kSetsAhead = 32;
 
 enum class Geometry { k12, k16, kWide };

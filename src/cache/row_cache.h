@@ -24,8 +24,8 @@ struct CacheConfig {
   bool huge_pages = true;  // for the index, which is touched all over from the start
 };
 
-// Rows that a probe and then a copy work on at a time: 128 rows and their set lines, 48 KiB that the
-// probe asks for, wait in the core's caches until they are copied.
+// Rows that a probe and then a copy work on at a time: 128 rows and their set lines, 48 KiB that
+// the probe asks for, wait in the core's caches until they are copied.
 inline constexpr uint32_t kBlockRows = 128;
 
 class RowCache {
