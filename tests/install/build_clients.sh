@@ -14,7 +14,7 @@ trap 'rm -rf "$temporary"' EXIT
 mv "$temporary/first" "$temporary/moved"
 
 echo "find_package:"
-"$cmake" -S "$client" -B "$temporary/client" -DCMAKE_PREFIX_PATH="$temporary/moved" \
+"$cmake" -G Ninja -S "$client" -B "$temporary/client" -DCMAKE_PREFIX_PATH="$temporary/moved" \
   -DCMAKE_C_COMPILER="$compiler" > "$temporary/log" 2>&1 ||
   { cat "$temporary/log"; exit 1; }
 "$cmake" --build "$temporary/client" > "$temporary/log" 2>&1 || { cat "$temporary/log"; exit 1; }
