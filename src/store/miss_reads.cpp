@@ -237,7 +237,7 @@ uint32_t MissReads::reap(FileReads& reads, uint32_t least, int timeout_ms) {
   ReadCompletion completions[kReapMost];
   const int count = reads.reader->reap(completions, least, timeout_ms);
   if (count < 0) fatal(-count, "%s: cannot reap reads", reads.file->path().c_str());
-  for (int i = 0; i < count; ++i) complete(reads, completions[i]);
+  for (int i = 0; i < count; ++i) complete(completions[i]);
   return static_cast<uint32_t>(count);
 }
 
@@ -257,10 +257,11 @@ uint64_t MissReads::needed_bytes(const Read& read) const {
   return needed;
 }
 
-void MissReads::complete(FileReads& reads, const ReadCompletion& completion) {
+void MissReads::complete(const ReadCompletion& completion) {
   const uint32_t buffer = completion.token;
   Read& read = scratch_.reads[scratch_.read_of_buffer[buffer]];
-  --reads.in_flight;
+  // Both files may share a reader, so what was reaped for one may be the other's.
+  --files_[read.file].in_flight;
   // A whole read covers every part by construction; only a short one is looked at more closely.
   const bool whole = completion.result == static_cast<int32_t>(read.pages * kPageBytes);
   if (!whole) {

@@ -90,7 +90,7 @@ class MissReads {
   HashEntry* find_read(uint32_t file, uint64_t page, bool* found);
   bool prepare_next();
   uint32_t reap(FileReads& reads, uint32_t least, int timeout_ms);
-  void complete(FileReads& reads, const ReadCompletion& completion);
+  void complete(const ReadCompletion& completion);
   uint64_t retry(const Read& read, uint8_t* buffer, uint64_t needed, int32_t result);
   uint64_t needed_bytes(const Read& read) const;
   void deliver(const Read& read, const uint8_t* buffer);
