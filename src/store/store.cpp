@@ -146,9 +146,11 @@ Status Store::warm_up() {
   ContextPool& pool = ContextPool::instance();
   Result<Context*> context = pool.acquire(process_options().io_depth, lookup_scratch_bytes());
   if (!context.ok()) return with_path(spec_.path, context.status());
-  Result<Reader*> reader = context.value()->reader(checkpoint_->engine());
-  if (!reader.ok()) reader = context.value()->reader(Engine::kPool);
-  pool.release(context.value());
+  // Making a reader may throw; a context that was not given back would be missing for ever.
+  const auto give_back = [&pool](Context* taken) { pool.release(taken); };
+  const std::unique_ptr<Context, decltype(give_back)> held(context.value(), give_back);
+  Result<Reader*> reader = held->reader(checkpoint_->engine());
+  if (!reader.ok()) reader = held->reader(Engine::kPool);
   return reader.ok() ? Status() : with_path(spec_.path, reader.status());
 }
 
