@@ -45,7 +45,10 @@ int PoolReader::submit() {
     if (useful > helpers_) more = useful - helpers_;
     helpers_ += more;
   }
-  if (more != 0) pool_->ask(this, more);
+  if (more != 0 && !pool_->ask(this, more)) {
+    MutexLock lock(mutex_);
+    helpers_ -= std::min(helpers_, more);
+  }
   return 0;
 }
 

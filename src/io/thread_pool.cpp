@@ -76,26 +76,31 @@ void ThreadPool::start_threads(uint32_t count) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void ThreadPool::ask(Helper* helper, uint32_t count) {
+bool ThreadPool::ask(Helper* helper, uint32_t count) {
   count = std::min(count, thread_limit_);
-  if (count == 0) return;
+  if (count == 0) return false;
   MutexLock lock(mutex_);
   Entry* entry = find(helper);
   if (entry == nullptr) entry = find(nullptr);
-  if (entry == nullptr) return;
+  if (entry == nullptr) return false;
   entry->helper = helper;
   entry->wanted += count;
   if (idle_ < count) start_threads(count - idle_);
   for (uint32_t woken = std::min(count, idle_); woken != 0; --woken) work_.notify_one();
+  return true;
 }
 
 void ThreadPool::dismiss(Helper* helper) {
   MutexLock lock(mutex_);
-  Entry* entry = find(helper);
-  if (entry == nullptr) return;
-  entry->wanted = 0;
-  left_.wait(mutex_, [entry] { return entry->inside == 0; });
-  *entry = Entry{};
+  if (Entry* entry = find(helper)) entry->wanted = 0;
+  // Looked up anew each time: the last thread to leave frees the entry, and another may take it.
+  left_.wait(mutex_, [&]() ROW_STORE_REQUIRES(mutex_) {
+    Entry* entry = find(helper);
+    if (entry == nullptr) return true;
+    if (entry->inside != 0) return false;
+    *entry = Entry{};
+    return true;
+  });
 }
 
 void* ThreadPool::thread_main(void* pool) {
@@ -120,7 +125,10 @@ void ThreadPool::run() {
     helper->help();
     mutex_.lock();
     ++idle_;
-    if (--entry->inside == 0) left_.notify_all();
+    if (--entry->inside != 0) continue;
+    // Freed, so that helpers that live on (one for each full cache) do not use up the entries.
+    if (entry->wanted == 0) *entry = Entry{};
+    left_.notify_all();
   }
 }
 

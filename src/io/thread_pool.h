@@ -34,8 +34,8 @@ class ThreadPool {
   uint32_t thread_limit() const { return thread_limit_; }
 
   // Asks for `count` more threads to join; wakes exactly as many as can come. Having none is no
-  // error: the caller does all the work itself.
-  void ask(Helper* helper, uint32_t count);
+  // error: the caller does all the work itself. False when the request was not kept.
+  bool ask(Helper* helper, uint32_t count);
   // Withdraws what was not taken up and waits until no thread is inside help().
   void dismiss(Helper* helper);
 

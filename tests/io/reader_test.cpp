@@ -367,6 +367,19 @@ TEST_CASE("a pool of no threads and a dismissal of a stranger do nothing", "[thr
   CHECK(gate.came() == 0);
 }
 
+TEST_CASE("helpers that are done and not dismissed leave room for others", "[thread_pool]") {
+  ThreadPool& pool = make_pool(2);
+  std::vector<std::unique_ptr<Gate>> gates;
+  for (int i = 0; i < 100; ++i) {
+    gates.push_back(std::make_unique<Gate>());
+    Gate& gate = *gates.back();
+    gate.open();
+    REQUIRE(pool.ask(&gate, 1));
+    REQUIRE(soon([&] { return gate.came() == 1; }));
+  }
+  for (const auto& gate : gates) pool.dismiss(gate.get());
+}
+
 TEST_CASE("many helpers at once each get their threads back", "[thread_pool]") {
   ThreadPool& pool = make_pool(4);
   std::vector<std::thread> callers;
