@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/fatal.h"
@@ -35,7 +36,11 @@ Result<std::unique_ptr<ResidentScales>> ResidentScales::start(const TableFile& f
                                                               uint64_t offset, RowRange range) {
   Result<MemoryMap> map = MemoryMap::create(range.count() * kScaleBytes);
   if (!map.ok()) return map.status();
+  // Had before the thread starts: a failure's text allocates, and nothing could catch that there.
+  Result<MemoryMap> chunk = MemoryMap::create(kChunkBytes);
+  if (!chunk.ok()) return chunk.status();
   std::unique_ptr<ResidentScales> scales(new ResidentScales(file, offset, range, map.take()));
+  scales->chunk_ = chunk.take();
   const int error = start_quiet_thread(&scales->thread_, thread_main, scales.get());
   if (error != 0) {
     return Status(ErrorCode::kMemory, error,
@@ -54,6 +59,7 @@ void ResidentScales::abandon() {
   loaded_rows_.store(0, std::memory_order_relaxed);
   running_ = false;
   map_.abandon();
+  chunk_.abandon();
 }
 
 void* ResidentScales::thread_main(void* self) {
@@ -63,12 +69,7 @@ void* ResidentScales::thread_main(void* self) {
 }
 
 void ResidentScales::load() {
-  Result<MemoryMap> chunk = MemoryMap::create(kChunkBytes);
-  if (!chunk.ok()) {
-    log_line("cannot load the scales of %s: %s; misses cost a second read", file_.path().c_str(),
-             chunk.status().text().c_str());
-    return;
-  }
+  const MemoryMap chunk = std::move(chunk_);  // goes when loading ends
   // Open checked that the scales lie inside the file, so none of these sums wraps.
   const uint64_t begin = offset_ + range_.begin * kScaleBytes;
   const uint64_t end = begin + bytes();
@@ -76,7 +77,7 @@ void ResidentScales::load() {
   while (at < end && !stop_.load(std::memory_order_relaxed)) {
     const uint64_t from = align_down(at, kPageBytes);
     const uint64_t length = std::min(kChunkBytes, align_up(end - from, kPageBytes));
-    const int64_t got = file_.read(chunk.value().data(), length, from);
+    const int64_t got = file_.read(chunk.data(), length, from);
     const uint64_t to = got > 0 ? std::min(from + static_cast<uint64_t>(got), end) : from;
     if (to <= at) {
       log_line(
@@ -86,7 +87,7 @@ void ResidentScales::load() {
           got < 0 ? strerror(static_cast<int>(-got)) : "the file ends there");
       return;
     }
-    std::memcpy(map_.data() + (at - begin), chunk.value().data() + (at - from), to - at);
+    std::memcpy(map_.data() + (at - begin), chunk.data() + (at - from), to - at);
     at = to;
     // Release: find() reads these bytes after it read the count.
     loaded_rows_.store((at - begin) / kScaleBytes, std::memory_order_release);

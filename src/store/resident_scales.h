@@ -46,6 +46,7 @@ class ResidentScales {
   const uint64_t offset_;
   const RowRange range_;
   MemoryMap map_;
+  MemoryMap chunk_;  // what the loader reads into; the loader's once it runs
   std::atomic<uint64_t> loaded_rows_{0};
   std::atomic<bool> stop_{false};
   pthread_t thread_{};
