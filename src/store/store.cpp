@@ -213,6 +213,7 @@ Status Store::attach(const std::string& path, uint64_t layer) {
       match_packed_header(as_bytes(head.value()), file.value()->bytes(), expected);
   if (!header.ok()) return with_path(path, header.status());
   file.value()->choose_engine(options_.engine);
+  const std::string rows = range_text(sources_.range);  // the last that may throw
 
   packed_ = file.take();
   sources_.packed = packed_.get();
@@ -220,8 +221,8 @@ Status Store::attach(const std::string& path, uint64_t layer) {
   // The shard holds the scales too: their memory goes back.
   sources_.resident_scales = nullptr;
   scales_.reset();
-  log_line("%s: rows %s of layer %llu come from %s (%s, %s)", spec_.path.c_str(),
-           range_text(sources_.range).c_str(), static_cast<unsigned long long>(layer), path.c_str(),
+  log_line("%s: rows %s of layer %llu come from %s (%s, %s)", spec_.path.c_str(), rows.c_str(),
+           static_cast<unsigned long long>(layer), path.c_str(),
            packed_->direct() ? "direct" : "buffered", engine_name(packed_->engine()));
   return {};
 }
