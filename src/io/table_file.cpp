@@ -85,6 +85,7 @@ Status probe_reader(Reader& reader, int fd, const std::vector<uint64_t>& offsets
         reader.reap(completions, static_cast<uint32_t>(offsets.size()) - done, kProbeTimeoutMs);
     if (count < 0)
       return {ErrorCode::kUnsupported, -count, std::string("reap: ") + strerror(-count)};
+    if (count == 0) return {ErrorCode::kUnsupported, ETIMEDOUT, "reads do not come back"};
     for (int i = 0; i < count; ++i) {
       const auto [token, result] = completions[i];
       const std::string& page = expected[token];
@@ -153,9 +154,17 @@ Result<std::unique_ptr<TableFile>> TableFile::open(const std::string& path, Engi
         "%s)",
         path.c_str(), direct_errno, strerror(direct_errno));
   }
+  file->read_blocking();
   file->remote_ = is_remote(file->fd_);
   file->depth_ = device_depth(file->stat_.st_dev, process_options().io_depth);
   return file;
+}
+
+// O_NONBLOCK was for the opening of what might have been a FIFO; some file systems answer reads of
+// such a descriptor with EAGAIN.
+void TableFile::read_blocking() {
+  const int flags = ::fcntl(fd_, F_GETFL);
+  if (flags >= 0) ::fcntl(fd_, F_SETFL, flags & ~O_NONBLOCK);
 }
 
 TableFile::~TableFile() {
@@ -215,7 +224,7 @@ int64_t TableFile::read(uint8_t* buffer, uint64_t length, uint64_t offset) const
   for (int attempt = 0; attempt < kReadTries; ++attempt) {
     got = pread_full(fd_, buffer, length, offset);
     if (got >= 0) break;
-    ::usleep(1000u << attempt);
+    if (attempt + 1 < kReadTries) ::usleep(1000u << attempt);
   }
   if (!direct_ && got > 0)
     ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(length),

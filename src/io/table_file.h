@@ -44,12 +44,22 @@ class TableFile {
   // allowed after all. Returns whether it changed anything.
   bool demote(int sys_errno);
 
+  // A read that failed after its retries. True for the first one, which is worth a line.
+  bool count_failure() { return failures_.fetch_add(1, std::memory_order_relaxed) == 0; }
+  // So many that the file should not be asked again: each costs its retries.
+  bool given_up() const {
+    return failures_.load(std::memory_order_relaxed) >= kFailuresBeforeGivingUp;
+  }
+
   // Reads [offset, offset + length) with bounded retries into `buffer`; offset, length and buffer
   // are page-aligned. Returns bytes (short at the end of the file) or -errno.
   int64_t read(uint8_t* buffer, uint64_t length, uint64_t offset) const;
 
  private:
+  static constexpr uint32_t kFailuresBeforeGivingUp = 8;
+
   TableFile() = default;
+  void read_blocking();
 
   int fd_ = -1;
   std::string path_;
@@ -57,6 +67,7 @@ class TableFile {
   bool direct_ = false;
   bool remote_ = false;
   uint32_t depth_ = 0;
+  std::atomic<uint32_t> failures_{0};
   std::atomic<Engine> engine_{Engine::kPool};
 };
 

@@ -128,7 +128,7 @@ void MissReads::add(uint32_t place, uint64_t id) {
     miss.slot = sources_.cache->reserve(id, &evicted);
     counts_.evictions += evicted;
   }
-  want_row(index, sources_.packed != nullptr);
+  want_row(index, sources_.packed != nullptr && !sources_.packed->given_up());
   if (read_count_ - next_read_ >= kSubmitEvery) submit();
 }
 
@@ -320,11 +320,13 @@ void MissReads::finish(Miss& miss) {
 
 // The shard did not give these rows; the checkpoint holds the same bytes.
 void MissReads::reroute(Read& read, int sys_errno) {
-  log_line("%s: cannot read %llu bytes at %llu: %s; serving those rows from %s",
-           sources_.packed->path().c_str(),
-           static_cast<unsigned long long>(read.pages * kPageBytes),
-           static_cast<unsigned long long>(read.offset), strerror(sys_errno),
-           sources_.checkpoint->path().c_str());
+  if (sources_.packed->count_failure()) {
+    log_line("%s: cannot read %llu bytes at %llu: %s; serving such rows from %s",
+             sources_.packed->path().c_str(),
+             static_cast<unsigned long long>(read.pages * kPageBytes),
+             static_cast<unsigned long long>(read.offset), strerror(sys_errno),
+             sources_.checkpoint->path().c_str());
+  }
   uint32_t next = kNone;
   for (uint32_t node = read.chain; node != kNone; node = next) {
     next = scratch_.next_in_chain[node];

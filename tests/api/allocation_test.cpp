@@ -67,7 +67,8 @@ constexpr uint64_t kRows = 12'007;
 
 // Allocations of the whole process, the library's threads included, during lookups of these
 // batches.
-uint64_t allocations_of(row_store_t* store, const TestTable& table, uint64_t salt) {
+[[maybe_unused]] uint64_t allocations_of(row_store_t* store, const TestTable& table,
+                                         uint64_t salt) {
   std::vector<std::vector<int64_t>> batches;
   for (const uint64_t count : {1, 144, 3000, 20'000, 66'000}) {
     batches.emplace_back(count);
