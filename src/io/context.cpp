@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <utility>
 
 #include "base/mutex.h"
 #include "io/aio_reader.h"
@@ -57,6 +58,10 @@ Result<Reader*> Context::reader(Engine engine) {
     reader = made.take();
   }
   return reader.get();
+}
+
+void Context::set_reader(Engine engine, std::unique_ptr<Reader> reader) {
+  readers_[static_cast<uint32_t>(engine)] = std::move(reader);
 }
 
 struct ContextPool::State {

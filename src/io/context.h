@@ -32,6 +32,8 @@ class Context {
   uint8_t* scratch() const { return scratch_.data(); }
   // Makes the reader when it is first asked for; the pool's always works.
   Result<Reader*> reader(Engine engine);
+  // Puts a reader in the engine's place, between lookups: benchmarks bring drives of their own.
+  void set_reader(Engine engine, std::unique_ptr<Reader> reader);
 
  private:
   Context() = default;

@@ -58,6 +58,9 @@ class LatencyHistogram {
   std::atomic<uint64_t> most_{0};
 };
 
+// Reads the histogram once; lookups may go on beside it.
+row_store_latency summarise(const LatencyHistogram& histogram);
+
 // Lookups by the number of their ids: below 64, below 1,024, below 16,384, larger.
 inline constexpr uint32_t kSizeClasses = ROW_STORE_SIZE_CLASSES;
 inline uint32_t size_class(uint64_t count) {

@@ -24,6 +24,8 @@ uint64_t access_number(const TableFile* file) {
   return file->direct() ? ROW_STORE_ACCESS_DIRECT : ROW_STORE_ACCESS_BUFFERED;
 }
 
+}  // namespace
+
 // Walks the histogram once; ranks are those of the counts seen on that walk.
 row_store_latency summarise(const LatencyHistogram& histogram) {
   std::array<uint64_t, LatencyHistogram::kBuckets> counts;
@@ -50,8 +52,6 @@ row_store_latency summarise(const LatencyHistogram& histogram) {
   summary.p999_ns = percentile(999);
   return summary;
 }
-
-}  // namespace
 
 void Store::copy_statistics(row_store_statistics* out) const {
   const auto read = [](const std::atomic<uint64_t>& counter) {
