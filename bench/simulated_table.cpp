@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-
 namespace row_store {
 namespace {
 

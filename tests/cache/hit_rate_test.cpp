@@ -156,7 +156,8 @@ Trace make(Mode mode, uint64_t seed) {
   const auto text =
       row_store::trace::load_documents(ROW_STORE_EXAMPLE_DATA "/two-dictionaries.egtok");
   REQUIRE(text.ok());
-  auto made = row_store::trace::make_trace(text.value(), {.mode = mode, .seed = seed, .token_limit = 40'000});
+  auto made = row_store::trace::make_trace(text.value(),
+                                           {.mode = mode, .seed = seed, .token_limit = 40'000});
   REQUIRE(made.ok());
   return made.value().trace;
 }
