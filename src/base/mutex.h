@@ -45,17 +45,18 @@ class ROW_STORE_ANNOTATE(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
-// Waits on a Mutex that the caller holds.
+// Waits on a Mutex that the caller holds. The analysis cannot see that the predicate runs under it.
 class Condition {
  public:
   template <typename Predicate>
-  void wait(Mutex& mutex, Predicate ready) {
+  void wait(Mutex& mutex, Predicate ready) ROW_STORE_ANNOTATE(no_thread_safety_analysis) {
     while (!ready()) condition_.wait(mutex);
   }
   void wait_once(Mutex& mutex) { condition_.wait(mutex); }
   // False when `until` passed first.
   template <typename TimePoint, typename Predicate>
-  bool wait_until(Mutex& mutex, TimePoint until, Predicate ready) {
+  bool wait_until(Mutex& mutex, TimePoint until, Predicate ready)
+      ROW_STORE_ANNOTATE(no_thread_safety_analysis) {
     while (!ready())
       if (condition_.wait_until(mutex, until) == std::cv_status::timeout) return ready();
     return true;
