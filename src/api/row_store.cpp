@@ -22,13 +22,11 @@
 #include "io/thread_pool.h"
 #include "store/store.h"
 
-using row_store::Batch;
 using row_store::ErrorCode;
 using row_store::fatal;
 using row_store::Mutex;
 using row_store::MutexLock;
 using row_store::Result;
-using row_store::RowRange;
 using row_store::SharedGate;
 using row_store::Status;
 using row_store::Store;

@@ -97,12 +97,12 @@ Result<std::unique_ptr<RowCache>> RowCache::create(const CacheConfig& config,
                 : geometry == Geometry::k16 ? make(std::in_place_type<SetTable16>)
                                             : make(std::in_place_type<SetTableWide>);
   return std::unique_ptr<RowCache>(
-      new RowCache(std::move(table), sets, config.ways, index.take(), std::move(slab)));
+      new RowCache(table, sets, config.ways, index.take(), std::move(slab)));
 }
 
 RowCache::RowCache(Table table, uint64_t set_count, unsigned ways, MemoryMap index,
                    std::unique_ptr<Slab> slab)
-    : table_(std::move(table)),
+    : table_(table),
       set_count_(set_count),
       ways_(ways),
       index_(std::move(index)),

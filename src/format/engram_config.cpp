@@ -135,6 +135,7 @@ Status refuse_repeated_keys(object keys) {
 
 std::vector<uint32_t> narrow(const std::vector<uint64_t>& values) {
   std::vector<uint32_t> out;
+  out.reserve(values.size());
   for (uint64_t value : values) out.push_back(static_cast<uint32_t>(value));
   return out;
 }

@@ -321,11 +321,10 @@ void MissReads::finish(Miss& miss) {
 // The shard did not give these rows; the checkpoint holds the same bytes.
 void MissReads::reroute(Read& read, int sys_errno) {
   if (sources_.packed->count_failure()) {
+    const unsigned long long bytes = read.pages * kPageBytes;
     log_line("%s: cannot read %llu bytes at %llu: %s; serving such rows from %s",
-             sources_.packed->path().c_str(),
-             static_cast<unsigned long long>(read.pages * kPageBytes),
-             static_cast<unsigned long long>(read.offset), strerror(sys_errno),
-             sources_.checkpoint->path().c_str());
+             sources_.packed->path().c_str(), bytes, static_cast<unsigned long long>(read.offset),
+             strerror(sys_errno), sources_.checkpoint->path().c_str());
   }
   uint32_t next = kNone;
   for (uint32_t node = read.chain; node != kNone; node = next) {
