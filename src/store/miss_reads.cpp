@@ -1,13 +1,12 @@
 #include "store/miss_reads.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/fatal.h"
 
 namespace row_store {
@@ -23,12 +22,6 @@ constexpr uint32_t kCheckpoint = 0;
 constexpr uint32_t kPacked = 1;
 
 constexpr uint32_t kTableEntries = 4 * kWindowRows;
-
-uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
-}
 
 uint32_t hash_key(uint64_t key) { return static_cast<uint32_t>(mix_id(key) >> 32); }
 

@@ -1,13 +1,12 @@
 #include "store/store.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/fatal.h"
 #include "cache/slab_source.h"
 #include "format/safetensors_header.h"
@@ -49,12 +48,6 @@ Status check_extent(const TableSpec& spec, uint64_t file_bytes, const char* what
 
 Status with_path(const std::string& path, const Status& status) {
   return {status.code(), status.sys_errno(), path + ": " + status.text()};
-}
-
-uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
 }  // namespace
