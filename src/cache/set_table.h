@@ -15,18 +15,33 @@
 // Readers take no lock: they read word, tag and row, then word again, and start over if version,
 // lock or pending changed (seen and hand do not matter to them). A seen bit that is lost to a
 // concurrent change costs at most one early eviction.
+//
+// Why that holds on machines that reorder (Arm), and not only on x86. Let a reader's copy take a
+// byte that writer W stored in the critical section which raised the version from v to v + 1.
+//   - The first load of word gave v + 1 or later, unlocked: the acquire pairs with W's release
+//     store in unlock(), or with a later change of word in the same release sequence (seen bits and
+//     locks are read-modify-writes, which continue it). Then all of W's stores are visible, and the
+//     tag that is checked behind it belongs to the row.
+//   - It gave v or earlier: W's stores come behind the release fence in lock(), and the reader's
+//     second load of word comes behind an acquire fence that follows its loads of the row. Fence
+//     meets fence: the second load sees W's lock bit, or something later, and the copy is thrown
+//     away.
+// Without the acquire fence Arm may take the second load early; without the release fence a store
+// to the row may pass the lock bit. Row bytes are plain vector accesses, which the language does
+// not order, but both fences order them on every machine (x86 keeps such orders by itself, Arm has
+// DMB ISHLD and DMB ISH). A version that comes round again between the two loads needs
+// 2^27 changes of one set during one copy. tests/cache/sequence_test.cpp tries to see each of these
+// outcomes.
 #ifndef ROW_STORE_CACHE_SET_TABLE_H
 #define ROW_STORE_CACHE_SET_TABLE_H
 
 #include <sched.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 #include <atomic>
 #include <cstdint>
 
 #include "cache/row_copy.h"
+#include "cache/tag_match.h"
 
 namespace row_store {
 
@@ -181,30 +196,9 @@ class SetTable {
   }
   // The way whose tag is id's, or kWays.
   static unsigned find(const Line& line, uint64_t id) {
-#if defined(__SSE2__)
-    if constexpr (sizeof(Tag) == 4) return find_by_lanes(line, id);
-#endif
-    // All tags are compared without a branch; the set bit is the way.
-    uint32_t match = 0;
-    for (unsigned way = 0; way < kWays; ++way)
-      match |= static_cast<uint32_t>(tag_is(line, way, id)) << way;
+    const uint32_t match = match_tags<kWays>(line.tags, static_cast<Tag>(id + 1));
     return match != 0 ? static_cast<unsigned>(__builtin_ctz(match)) : kWays;
   }
-#if defined(__SSE2__)
-  // A 16-byte load gives each of its four tags whole. It is a hint: whoever uses the way checks its
-  // tag again.
-  __attribute__((no_sanitize("thread"))) static unsigned find_by_lanes(const Line& line,
-                                                                       uint64_t id) {
-    const __m128i wanted = _mm_set1_epi32(static_cast<int>(static_cast<Tag>(id + 1)));
-    uint32_t match = 0;
-    for (unsigned way = 0; way < kWays; way += 4) {
-      const __m128i tags = _mm_load_si128(reinterpret_cast<const __m128i*>(&line.tags[way]));
-      const __m128 equal = _mm_castsi128_ps(_mm_cmpeq_epi32(tags, wanted));
-      match |= static_cast<uint32_t>(_mm_movemask_ps(equal)) << way;
-    }
-    return match != 0 ? static_cast<unsigned>(__builtin_ctz(match)) : kWays;
-  }
-#endif
   static bool holds(const Line& line, uint64_t word, unsigned way, uint64_t id) {
     return tag_is(line, way, id) && !(word >> (kPendingShift + way) & 1);
   }

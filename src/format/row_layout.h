@@ -9,7 +9,9 @@ namespace row_store {
 inline constexpr uint64_t kWeightBytes = 256;  // FP8 E4M3 values of a row
 inline constexpr uint64_t kScaleBytes = 8;     // E8M0 block scales of a row, one per 32 columns
 inline constexpr uint64_t kRowBytes = kWeightBytes + kScaleBytes;
-inline constexpr uint64_t kPageBytes = 4096;  // unit of a read, of a checksum and of alignment
+// Unit of a read, of a checksum and of alignment. Of the files, not of the machine: a kernel's
+// pages may be larger, and what needs their size asks for it.
+inline constexpr uint64_t kPageBytes = 4096;
 
 static_assert(kRowBytes == 264);
 static_assert(kRowBytes % sizeof(uint64_t) == 0, "rows are copied in 8-byte words");

@@ -1,10 +1,9 @@
 #include "io/pool_reader.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <chrono>
 
+#include "io/drop_pages.h"
 #include "io/pread_full.h"
 
 namespace row_store {
@@ -12,10 +11,7 @@ namespace {
 
 ReadCompletion read_now(const ReadRequest& request) {
   const int64_t result = pread_full(request.fd, request.buffer, request.length, request.offset);
-  if (request.drop_pages) {
-    ::posix_fadvise(request.fd, static_cast<off_t>(request.offset), request.length,
-                    POSIX_FADV_DONTNEED);
-  }
+  if (request.drop_pages) drop_pages(request.fd, {request.offset, request.length});
   return {request.token, static_cast<int32_t>(result)};
 }
 

@@ -16,6 +16,7 @@
 #include "base/memory_map.h"
 #include "format/row_layout.h"
 #include "io/context.h"
+#include "io/drop_pages.h"
 #include "io/pread_full.h"
 
 namespace row_store {
@@ -226,9 +227,7 @@ int64_t TableFile::read(uint8_t* buffer, uint64_t length, uint64_t offset) const
     if (got >= 0) break;
     if (attempt + 1 < kReadTries) ::usleep(1000u << attempt);
   }
-  if (!direct_ && got > 0)
-    ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(length),
-                    POSIX_FADV_DONTNEED);
+  if (!direct_ && got > 0) drop_pages(fd_, {offset, length});
   return got;
 }
 
