@@ -25,9 +25,11 @@ inline void prefetch_row(const uint8_t* row) {
   for (uint64_t at = 0; at < kRowBytes; at += kCacheLineBytes) __builtin_prefetch(row + at);
 }
 
-// 16 bytes in one register, on every CPU the compilers know vectors for.
-using Lane = uint8_t __attribute__((vector_size(16), aligned(1), may_alias));
-using Word = uint64_t __attribute__((aligned(1), may_alias));
+// 16 bytes in one register, on every CPU the compilers know vectors for. Typedefs: clang 14 drops
+// the alignment from an alias declaration, and its aligned loads then fault on every other slot.
+typedef uint8_t Lane __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint64_t Word __attribute__((aligned(1), may_alias));
+static_assert(alignof(Lane) == 1 && alignof(Word) == 1);
 
 __attribute__((no_sanitize("thread"))) inline void copy_row(const uint8_t* from_weights,
                                                             const uint8_t* from_scales,
