@@ -1,6 +1,7 @@
 option(ROW_STORE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(ROW_STORE_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(ROW_STORE_BUILD_BENCH "Build the benchmarks (needs Google Benchmark)" OFF)
+option(ROW_STORE_BUILD_FUZZ "Build the fuzz targets (needs clang)" OFF)
 option(ROW_STORE_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(DSV41_ROW_STORE_DRM "Canary build: export row_store_next_cache_on_drm" OFF)
 option(ROW_STORE_STATIC_SIMDJSON
