@@ -4,16 +4,18 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 
 #if defined(__clang__)
-#define ROW_STORE_ANNOTATE(x) __attribute__((x))
+#define ROW_STORE_ANNOTATE(...) __attribute__((__VA_ARGS__))
 #else
-#define ROW_STORE_ANNOTATE(x)
+#define ROW_STORE_ANNOTATE(...)
 #endif
 #define ROW_STORE_GUARDED_BY(x) ROW_STORE_ANNOTATE(guarded_by(x))
-#define ROW_STORE_REQUIRES(x) ROW_STORE_ANNOTATE(requires_capability(x))
+#define ROW_STORE_REQUIRES(...) ROW_STORE_ANNOTATE(requires_capability(__VA_ARGS__))
 
 #if defined(__SANITIZE_THREAD__)
 // Of the sanitizer's runtime, which has no header for it.
@@ -78,14 +80,21 @@ class SharedGate {
 
   void lock_shared() { pthread_rwlock_rdlock(&lock_); }
   void unlock_shared() { pthread_rwlock_unlock(&lock_); }
-  void lock() { pthread_rwlock_wrlock(&lock_); }
+  void lock() {
+    waiting_.fetch_add(1, std::memory_order_relaxed);
+    pthread_rwlock_wrlock(&lock_);
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
+  }
   void unlock() { pthread_rwlock_unlock(&lock_); }
+  // Whether somebody waits to hold it alone: long work that shares it makes way then.
+  bool is_wanted_alone() const { return waiting_.load(std::memory_order_relaxed) != 0; }
   // For the child of a fork, whose only thread holds the gate alone; its old identity is the lock's
   // owner, so that it cannot unlock it.
   void reset_in_child() {
 #if defined(__SANITIZE_THREAD__)
     AnnotateRWLockReleased(__FILE__, __LINE__, &lock_, 1);
 #endif
+    waiting_.store(0, std::memory_order_relaxed);
     reset();
   }
 
@@ -99,6 +108,7 @@ class SharedGate {
   }
 
   pthread_rwlock_t lock_;
+  std::atomic<uint32_t> waiting_{0};
 };
 
 }  // namespace row_store

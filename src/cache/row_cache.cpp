@@ -119,6 +119,19 @@ uint32_t RowCache::copy_block(const int64_t* ids, const uint32_t* places, uint32
       table_);
 }
 
+void RowCache::find_block(const int64_t* ids, uint32_t count, bool* found) {
+  std::visit(
+      [&](auto& table) {
+        for (uint32_t i = 0; i < count; ++i)
+          table.prefetch_set(table.set_of(static_cast<uint64_t>(ids[i])));
+        for (uint32_t i = 0; i < count; ++i) {
+          const auto id = static_cast<uint64_t>(ids[i]);
+          found[i] = table.find_coming(table.set_of(id), id);
+        }
+      },
+      table_);
+}
+
 Slot RowCache::reserve(uint64_t id, bool* evicted) {
   return std::visit([&](auto& table) { return table.reserve(table.set_of(id), id, evicted); },
                     table_);

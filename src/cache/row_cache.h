@@ -52,6 +52,9 @@ class RowCache {
   uint32_t copy_block(const int64_t* ids, const uint32_t* places, uint32_t count, Slot* slots,
                       uint8_t* weights, uint8_t* scales);
 
+  // For i in [0, count): whether ids[i] is cached or about to be, by whoever reads it.
+  void find_block(const int64_t* ids, uint32_t count, bool* found);
+
   // One missing row: see SetTable.
   Slot reserve(uint64_t id, bool* evicted);
   void fill(Slot slot, uint64_t id, const uint8_t* weights, const uint8_t* scales);

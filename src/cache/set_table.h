@@ -109,6 +109,17 @@ class SetTable {
     return set << 4 | way;
   }
 
+  // Whether id has a way, its bytes there or coming. Marks the row as seen, for it is about to be
+  // asked for.
+  bool find_coming(uint64_t set, uint64_t id) {
+    Line& line = lines_[set];
+    const unsigned way = find(line, id);
+    if (way == kWays) return false;
+    const uint64_t word = line.word.load(std::memory_order_relaxed);
+    if (!(word >> (kPendingShift + way) & 1)) mark_seen(line, word, way);
+    return true;
+  }
+
   // Copies the row unless it was evicted since the probe.
   bool copy(Slot slot, uint64_t id, uint8_t* weights, uint8_t* scales) {
     if (write_combined_) return copy_locked(slot, id, weights, scales);

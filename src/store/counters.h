@@ -25,7 +25,14 @@ struct BatchCounts {
   uint64_t retries = 0;          // synchronous second attempts
   uint64_t demotions = 0;        // engines given up
   uint64_t packed_failures = 0;  // rows of the shard served from the checkpoint
+  uint64_t staged = 0;           // rows that prefetch had brought; counted as hits too
+  uint64_t awaited = 0;          // rows that prefetch was bringing; counted as hits too
   uint64_t wait_ns = 0;          // spent waiting for reads
+};
+
+// What was read ahead of a store's lookups. Every row read is useful, late or wasted in the end.
+struct PrefetchCounters {
+  std::atomic<uint64_t> predicted{0}, read{0}, useful{0}, late{0}, wasted{0};
 };
 
 // Latencies in eighths of a power of two: a percentile is off by at most 12.5 %.
@@ -71,27 +78,34 @@ struct Counters {
   std::atomic<uint64_t> lookups{0}, rows{0}, zero_rows{0}, hits{0}, misses{0}, repeats{0},
       evictions{0}, reads{0}, read_bytes{0}, retries{0}, packed_failures{0}, demotions{0},
       lookup_ns{0}, wait_ns{0};
+  PrefetchCounters prefetch;
   std::array<LatencyHistogram, kSizeClasses> latency;
 
+  static void raise(std::atomic<uint64_t>& counter, uint64_t by) {
+    if (by != 0) counter.fetch_add(by, std::memory_order_relaxed);
+  }
   void add(const BatchCounts& batch, uint64_t ns) {
-    const auto raise = [](std::atomic<uint64_t>& counter, uint64_t by) {
-      if (by != 0) counter.fetch_add(by, std::memory_order_relaxed);
-    };
     raise(lookups, 1);
     raise(rows, batch.rows);
     raise(zero_rows, batch.zero_rows);
     raise(hits, batch.hits);
     raise(misses, batch.misses);
     raise(repeats, batch.repeats);
+    raise(lookup_ns, ns);
+    raise(wait_ns, batch.wait_ns);
+    raise(prefetch.useful, batch.staged);
+    raise(prefetch.late, batch.awaited);
+    latency[size_class(batch.rows)].add(ns);
+    add_reads(batch);
+  }
+  // What reads and replacement did, whoever asked for them.
+  void add_reads(const BatchCounts& batch) {
     raise(evictions, batch.evictions);
     raise(reads, batch.reads);
     raise(read_bytes, batch.read_bytes);
     raise(retries, batch.retries);
     raise(packed_failures, batch.packed_failures);
     raise(demotions, batch.demotions);
-    raise(lookup_ns, ns);
-    raise(wait_ns, batch.wait_ns);
-    latency[size_class(batch.rows)].add(ns);
   }
 };
 

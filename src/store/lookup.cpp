@@ -7,9 +7,11 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/fatal.h"
 #include "io/thread_pool.h"
 #include "store/miss_reads.h"
+#include "store/staging.h"
 
 namespace row_store {
 namespace {
@@ -27,7 +29,7 @@ uint32_t useful_helpers(uint32_t row_count) {
   return std::min({row_count / kRowsPerHelper, kHelpersMax, others});
 }
 
-// The rows of a block that this rank owns, closed up; zero rows are written on the way.
+// The rows of a block that are looked for, closed up.
 struct OwnedRows {
   int64_t ids[kBlockRows];
   uint32_t places[kBlockRows];  // in the window
@@ -38,13 +40,14 @@ struct OwnedRows {
 // deals with misses.
 class Window final : public Helper {
  public:
-  Window(const RowSources& sources, const Batch& rows, MissReads& misses, uint32_t* missing,
-         std::atomic<uint32_t>* missing_count)
+  Window(const RowSources& sources, const Batch& rows, MissReads& misses, uint32_t* awaited,
+         uint32_t* missing, std::atomic<uint32_t>* missing_count)
       : sources_(sources),
         rows_(rows),
         row_count_(static_cast<uint32_t>(rows.count)),
         block_count_((row_count_ + kBlockRows - 1) / kBlockRows),
         misses_(misses),
+        awaited_(awaited),
         missing_(missing),
         missing_count_(missing_count) {}
 
@@ -59,13 +62,18 @@ class Window final : public Helper {
   uint32_t close_up(uint32_t block, OwnedRows* owned);
   void serve_block(uint32_t block, BatchCounts& counts);
   void copy_resident(const OwnedRows& owned);
-  void take_missing(const OwnedRows& owned, const Slot* slots);
+  void take_missing(const OwnedRows& owned, const Slot* slots, BatchCounts& counts);
+  void take_staged(OwnedRows& missing, BatchCounts& counts);
+  void take_awaited(BatchCounts& counts);
+  void take_over(BatchCounts& counts);
 
   const RowSources& sources_;
   const Batch& rows_;
   const uint32_t row_count_;
   const uint32_t block_count_;
   MissReads& misses_;
+  uint32_t* awaited_;  // places whose rows a prefetch is reading
+  uint32_t awaited_count_ = 0;
   // Places that helpers found missing: block b's begin at missing_[b * kBlockRows].
   uint32_t* missing_;
   std::atomic<uint32_t>* missing_count_;
@@ -74,6 +82,7 @@ class Window final : public Helper {
   std::atomic<uint64_t> helper_zero_rows_{0};
 };
 
+// Rows outside the range are written as zeros; returns how many.
 uint32_t Window::close_up(uint32_t block, OwnedRows* owned) {
   const uint32_t begin = block * kBlockRows;
   const uint32_t end = std::min(begin + kBlockRows, row_count_);
@@ -103,9 +112,61 @@ void Window::copy_resident(const OwnedRows& owned) {
   }
 }
 
-void Window::take_missing(const OwnedRows& owned, const Slot* slots) {
-  for (uint32_t i = 0; i < owned.count; ++i)
-    if (slots[i] == kNoSlot) misses_.add(owned.places[i], static_cast<uint64_t>(owned.ids[i]));
+void Window::take_missing(const OwnedRows& owned, const Slot* slots, BatchCounts& counts) {
+  if (sources_.staging == nullptr || sources_.staging->is_empty()) {
+    for (uint32_t i = 0; i < owned.count; ++i)
+      if (slots[i] == kNoSlot) misses_.add(owned.places[i], static_cast<uint64_t>(owned.ids[i]));
+    return;
+  }
+  OwnedRows missing;
+  for (uint32_t i = 0; i < owned.count; ++i) {
+    if (slots[i] != kNoSlot) continue;
+    missing.ids[missing.count] = owned.ids[i];
+    missing.places[missing.count++] = owned.places[i];
+  }
+  take_staged(missing, counts);
+}
+
+// What prefetch has brought is copied, what it is bringing put off until the window's end, and only
+// the rest is read.
+void Window::take_staged(OwnedRows& missing, BatchCounts& counts) {
+  Staging::Found found[kBlockRows];
+  sources_.staging->want(missing.ids, missing.places, missing.count, rows_.weights, rows_.scales,
+                         found);
+  for (uint32_t i = 0; i < missing.count; ++i) {
+    switch (found[i]) {
+      case Staging::Found::kNo:
+        misses_.add(missing.places[i], static_cast<uint64_t>(missing.ids[i]));
+        break;
+      case Staging::Found::kComing:
+        awaited_[awaited_count_++] = missing.places[i];
+        break;
+      case Staging::Found::kCopied:
+        ++counts.staged;
+        [[fallthrough]];
+      case Staging::Found::kAgain:
+        ++counts.hits;
+    }
+  }
+}
+
+void Window::take_awaited(BatchCounts& counts) {
+  if (awaited_count_ == 0) return;
+  const uint64_t from = now_ns();
+  for (uint32_t i = 0; i < awaited_count_; ++i) {
+    const uint32_t place = awaited_[i];
+    const int64_t id = rows_.ids[place];
+    const Staging::Found found = sources_.staging->await(id, rows_.weights + place * kWeightBytes,
+                                                         rows_.scales + place * kScaleBytes);
+    if (found == Staging::Found::kNo) {
+      misses_.add(place, static_cast<uint64_t>(id));
+    } else {
+      ++counts.hits;
+      counts.awaited += found == Staging::Found::kCopied;
+    }
+  }
+  counts.wait_ns += now_ns() - from;
+  misses_.drain();
 }
 
 // The caller's order: find what is missing, start its reads, copy hits while they run.
@@ -120,12 +181,12 @@ void Window::serve_block(uint32_t block, BatchCounts& counts) {
   Slot slots[kBlockRows];
   if (sources_.cache == nullptr) {
     std::fill_n(slots, owned.count, kNoSlot);
-    take_missing(owned, slots);
+    take_missing(owned, slots, counts);
     misses_.submit();
     return;
   }
   sources_.cache->probe_block(owned.ids, owned.count, slots);
-  take_missing(owned, slots);
+  take_missing(owned, slots, counts);
   misses_.submit();
   // Rows lost to another row's reservation between probe and copy are read after all.
   uint32_t kept = 0;
@@ -139,7 +200,7 @@ void Window::serve_block(uint32_t block, BatchCounts& counts) {
   const uint32_t copied =
       sources_.cache->copy_block(owned.ids, owned.places, kept, slots, rows_.weights, rows_.scales);
   counts.hits += copied;
-  if (copied != kept) take_missing(owned, slots);
+  if (copied != kept) take_missing(owned, slots, counts);
 }
 
 // A helper copies its blocks' hits and leaves the places of the others to the caller.
@@ -167,6 +228,23 @@ void Window::help() {
   }
 }
 
+// What helpers left: the places of rows that were not cached.
+void Window::take_over(BatchCounts& counts) {
+  Slot slots[kBlockRows];
+  std::fill_n(slots, kBlockRows, kNoSlot);
+  for (uint32_t block = 0; block < block_count_; ++block) {
+    OwnedRows owned;
+    owned.count = missing_count_[block].load(std::memory_order_relaxed);
+    for (uint32_t i = 0; i < owned.count; ++i) {
+      owned.places[i] = missing_[block * kBlockRows + i];
+      owned.ids[i] = rows_.ids[owned.places[i]];
+    }
+    if (owned.count != 0) take_missing(owned, slots, counts);
+  }
+  counts.hits += helper_hits_.load(std::memory_order_relaxed);
+  counts.zero_rows += helper_zero_rows_.load(std::memory_order_relaxed);
+}
+
 void Window::run(BatchCounts& counts) {
   misses_.begin(rows_.weights, rows_.scales, row_count_);
   const bool copies = sources_.cache != nullptr || sources_.resident_rows != nullptr;
@@ -181,27 +259,20 @@ void Window::run(BatchCounts& counts) {
   }
   if (helpers != 0) {
     ThreadPool::instance().dismiss(this);
-    for (block = 0; block < block_count_; ++block) {
-      const uint32_t count = missing_count_[block].load(std::memory_order_relaxed);
-      for (uint32_t i = 0; i < count; ++i) {
-        const uint32_t place = missing_[block * kBlockRows + i];
-        misses_.add(place, static_cast<uint64_t>(rows_.ids[place]));
-      }
-    }
-    counts.hits += helper_hits_.load(std::memory_order_relaxed);
-    counts.zero_rows += helper_zero_rows_.load(std::memory_order_relaxed);
+    take_over(counts);
   }
   misses_.drain();
+  take_awaited(counts);
 }
 
-constexpr uint64_t kMissingBytes = kWindowRows * sizeof(uint32_t);
+constexpr uint64_t kPlacesBytes = kWindowRows * sizeof(uint32_t);
 constexpr uint64_t kMissingCountBytes =
     (kBlocksMax * sizeof(std::atomic<uint32_t>) + kPageBytes - 1) / kPageBytes * kPageBytes;
 
 }  // namespace
 
 uint64_t lookup_scratch_bytes() {
-  return MissReads::scratch_bytes() + kMissingBytes + kMissingCountBytes;
+  return MissReads::scratch_bytes() + 2 * kPlacesBytes + kMissingCountBytes;
 }
 
 void check_ids(const RowSources& sources, const Batch& batch) {
@@ -227,13 +298,14 @@ BatchCounts look_up(const RowSources& sources, const Batch& batch, Context& cont
   counts.rows = batch.count;
   MissReads misses(sources, context, counts);
   uint8_t* scratch = context.scratch() + MissReads::scratch_bytes();
-  auto* missing = reinterpret_cast<uint32_t*>(scratch);
-  auto* missing_count = reinterpret_cast<std::atomic<uint32_t>*>(scratch + kMissingBytes);
+  auto* awaited = reinterpret_cast<uint32_t*>(scratch);
+  auto* missing = reinterpret_cast<uint32_t*>(scratch + kPlacesBytes);
+  auto* missing_count = reinterpret_cast<std::atomic<uint32_t>*>(scratch + 2 * kPlacesBytes);
   for (uint64_t at = 0; at < batch.count; at += kWindowRows) {
     const Batch rows{batch.ids + at, batch.weights + at * kWeightBytes,
                      batch.scales + at * kScaleBytes,
                      std::min<uint64_t>(kWindowRows, batch.count - at)};
-    Window window(sources, rows, misses, missing, missing_count);
+    Window window(sources, rows, misses, awaited, missing, missing_count);
     window.run(counts);
   }
   return counts;

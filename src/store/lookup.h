@@ -19,12 +19,15 @@
 
 namespace row_store {
 
+class Staging;
+
 // Where a store's rows may come from; what a pointer is null for is not there. Valid for one batch.
 struct RowSources {
   uint64_t table_rows = 0;
   RowRange range;
   bool zero_negative_ids = false;
   RowCache* cache = nullptr;
+  Staging* staging = nullptr;  // rows that prefetch brings
   const ResidentRows* resident_rows = nullptr;
   const ResidentScales* resident_scales = nullptr;
   TableFile* packed = nullptr;

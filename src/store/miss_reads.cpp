@@ -47,8 +47,13 @@ MissReads::Scratch MissReads::carve(uint8_t* base) {
 
 uint64_t MissReads::scratch_bytes() { return carve(nullptr).bytes; }
 
-MissReads::MissReads(const RowSources& sources, Context& context, BatchCounts& counts)
-    : sources_(sources), context_(context), counts_(counts), scratch_(carve(context.scratch())) {
+MissReads::MissReads(const RowSources& sources, Context& context, BatchCounts& counts,
+                     RowSink* sink)
+    : sources_(sources),
+      context_(context),
+      counts_(counts),
+      sink_(sink),
+      scratch_(carve(context.scratch())) {
   files_[kCheckpoint].file = sources.checkpoint;
   files_[kPacked].file = sources.packed;
   // Buffers taken last are used first: a small batch touches few of them.
@@ -212,18 +217,20 @@ void MissReads::poll() {
   submit();
 }
 
+void MissReads::wait() {
+  for (FileReads& reads : files_) {
+    if (reads.in_flight == 0) continue;
+    const uint64_t from = now_ns();
+    const uint32_t arrived = reap(reads, std::min(reads.in_flight, kReapLeast), kSlowMs);
+    counts_.wait_ns += now_ns() - from;
+    if (arrived == 0) report_slow(reads);
+  }
+  submit();
+}
+
 void MissReads::drain() {
   submit();
-  while (reads_done_ != read_count_) {
-    for (FileReads& reads : files_) {
-      if (reads.in_flight == 0) continue;
-      const uint64_t from = now_ns();
-      const uint32_t arrived = reap(reads, std::min(reads.in_flight, kReapLeast), kSlowMs);
-      counts_.wait_ns += now_ns() - from;
-      if (arrived == 0) report_slow(reads);
-    }
-    submit();
-  }
+  while (reads_done_ != read_count_) wait();
 }
 
 uint32_t MissReads::reap(FileReads& reads, uint32_t least, int timeout_ms) {
@@ -265,7 +272,11 @@ void MissReads::complete(const ReadCompletion& completion) {
         scratch_.free_buffers[free_count_++] = buffer;
         read.state = ReadState::kDone;
         ++reads_done_;
-        reroute(read, completion.result < 0 ? -completion.result : EIO);
+        if (read.file == kCheckpoint) {
+          fail(read);
+        } else {
+          reroute(read, completion.result < 0 ? -completion.result : EIO);
+        }
         return;
       }
     }
@@ -283,7 +294,7 @@ uint64_t MissReads::retry(const Read& read, uint8_t* buffer, uint64_t needed, in
   if (result < 0 && file.demote(-result)) ++counts_.demotions;
   const int64_t got = file.read(buffer, read.pages * kPageBytes, read.offset);
   if (got >= 0 && static_cast<uint64_t>(got) >= needed) return static_cast<uint64_t>(got);
-  if (read.file == kCheckpoint) give_up(read, got);
+  if (read.file == kCheckpoint && sink_ == nullptr) give_up(read, got);
   return 0;
 }
 
@@ -293,6 +304,7 @@ void MissReads::deliver(const Read& read, const uint8_t* buffer) {
     next = scratch_.next_in_chain[node];
     const Part part = Part(node % 4);
     Miss& miss = scratch_.misses[node / 4];
+    if (miss.parts_waiting == kFailed) continue;
     const uint8_t* bytes = buffer + (extent_of(read.file, part, miss.id).offset - read.offset);
     if (part != kScale) std::memcpy(weights_ + miss.first * kWeightBytes, bytes, kWeightBytes);
     if (part == kWhole) bytes += kWeightBytes;
@@ -309,6 +321,17 @@ void MissReads::finish(Miss& miss) {
     std::memcpy(scales_ + place * kScaleBytes, scales, kScaleBytes);
   }
   if (miss.slot != kNoSlot) sources_.cache->fill(miss.slot, miss.id, weights, scales);
+  if (sink_ != nullptr) sink_->row_arrived(miss.first);
+}
+
+// The checkpoint did not give these rows, and nobody waits for them as for a lookup's.
+void MissReads::fail(const Read& read) {
+  for (uint32_t node = read.chain; node != kNone; node = scratch_.next_in_chain[node]) {
+    Miss& miss = scratch_.misses[node / 4];
+    if (miss.parts_waiting == kFailed) continue;
+    miss.parts_waiting = kFailed;
+    sink_->row_failed(miss.first);
+  }
 }
 
 // The shard did not give these rows; the checkpoint holds the same bytes.

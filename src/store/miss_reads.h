@@ -16,13 +16,26 @@
 
 namespace row_store {
 
+// Is told of every row of reads that nobody has asked for yet: such a row may fail.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  // Row `place` stands in the outputs.
+  virtual void row_arrived(uint32_t place) = 0;
+  // It could not be read, from neither file; its place in the outputs holds anything.
+  virtual void row_failed(uint32_t place) = 0;
+};
+
 class MissReads {
  public:
   static uint64_t scratch_bytes();
 
-  MissReads(const RowSources& sources, Context& context, BatchCounts& counts);
+  // sink null: a row that cannot be had stops the process.
+  MissReads(const RowSources& sources, Context& context, BatchCounts& counts,
+            RowSink* sink = nullptr);
 
-  // Starts a window of at most kWindowRows rows whose outputs begin at weights and scales.
+  // Starts a window whose outputs begin at weights and scales: at most row_count rows are added, at
+  // places below kWindowRows.
   void begin(uint8_t* weights, uint8_t* scales, uint32_t row_count);
   // Row `place` of the window needs `id`, which is in the range and was not found in the cache.
   void add(uint32_t place, uint64_t id);
@@ -30,6 +43,10 @@ class MissReads {
   void submit();
   // Takes what has arrived, without waiting, and sends more.
   void poll();
+  // Waits for some of what is in flight, and sends more.
+  void wait();
+  // Reads that were queued or sent and have not come back.
+  uint32_t unfinished() const { return read_count_ - reads_done_; }
   // Returns when every added row is in the outputs. Nothing is in flight then.
   void drain();
 
@@ -37,6 +54,7 @@ class MissReads {
   enum Part : uint32_t { kWhole = 0, kWeights = 1, kScale = 2 };
   enum class ReadState : uint8_t { kQueued, kInFlight, kDone };
   static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint8_t kFailed = UINT8_MAX;  // as parts_waiting: the sink was told
   static constexpr uint32_t kReadsMax =
       4 * kWindowRows;  // two parts, once more from the checkpoint
 
@@ -95,6 +113,7 @@ class MissReads {
   uint64_t needed_bytes(const Read& read) const;
   void deliver(const Read& read, const uint8_t* buffer);
   void reroute(Read& read, int sys_errno);
+  void fail(const Read& read);
   [[noreturn]] void give_up(const Read& read, int64_t result) const;
   void finish(Miss& miss);
   void report_slow(FileReads& reads);
@@ -102,6 +121,7 @@ class MissReads {
   const RowSources& sources_;
   Context& context_;
   BatchCounts& counts_;
+  RowSink* const sink_;
   uint8_t* weights_ = nullptr;
   uint8_t* scales_ = nullptr;
 
