@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -73,13 +74,24 @@ bool rows_are_exact(row_store_t* store, const TestTable& table, uint64_t count =
   return right;
 }
 
-bool memory_is_back(uint64_t before_mib) {
+// Beside the client's own memory the kernel keeps some of what it freed on its lists, the more the
+// larger the pool was (66 of 512 MiB were seen); a pool that is not given back is missing whole.
+bool memory_is_back(uint64_t before_mib, uint64_t pool_mib = 0) {
+  const uint64_t tolerance_mib = std::max(kToleranceMiB, pool_mib / 4);
   for (int tries = 0; tries < 50; ++tries) {
-    if (available_mib() + kToleranceMiB >= before_mib) return true;
+    if (available_mib() + tolerance_mib >= before_mib) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   std::printf("MemAvailable %" PRIu64 " -> %" PRIu64 " MiB\n", before_mib, available_mib());
   return check(false, "memory given back at close");
+}
+
+// What the first store of a process takes for good: helper threads, a ring, the heap.
+bool warm_up(const TestTable& table) {
+  row_store_t* store = table.open(4 * kMiB);
+  const bool right = check(store != nullptr && rows_are_exact(store, table), "an ordinary store");
+  row_store_close(store);
+  return right;
 }
 
 bool one_size(const TestTable& table, const char* node, uint64_t mib) {
@@ -98,7 +110,7 @@ bool one_size(const TestTable& table, const char* node, uint64_t mib) {
   const ChildResult child = run_in_child([&] { return rows_are_exact(store, table) ? 0 : 1; });
   right &= check(child.exit_code == 0, "a forked child's rows");
   row_store_close(store);
-  right &= memory_is_back(before_mib);
+  right &= memory_is_back(before_mib, mib);
   std::printf("%5" PRIu64 " MiB: %" PRIu64 " slots %s\n", mib, all.cache_slots,
               right ? "right" : "WRONG");
   return right;
@@ -152,7 +164,7 @@ bool kill_and_reopen(const TestTable& table, const char* node, uint64_t mib, int
     right &= check(available_mib() + mib / 2 < before_mib, "the pool takes memory here");
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
-    right &= memory_is_back(before_mib);
+    right &= memory_is_back(before_mib, mib);
   }
   std::printf("%d holders killed, MemAvailable %" PRIu64 " -> %" PRIu64 " MiB\n", times, before_mib,
               available_mib());
@@ -177,7 +189,7 @@ bool two_stores(const TestTable& table, const char* node, uint64_t mib, int requ
   row_store_close(first);
   right &= rows_are_exact(second, table);
   row_store_close(second);
-  return memory_is_back(before_mib) && right;
+  return memory_is_back(before_mib, mib) && right;
 }
 
 }  // namespace
@@ -192,7 +204,7 @@ int main(int count, char** words) {
   const TempDir dir;
   const TestTable table = TestTable::checkpoint(dir.file("table"), kTableRows);
   const uint64_t number = std::strtoull(words[3], nullptr, 10);
-  bool right = true;
+  bool right = warm_up(table);
   if (command == "sizes") {
     for (int i = 3; i < count; ++i)
       right &= one_size(table, node, std::strtoull(words[i], nullptr, 10));
