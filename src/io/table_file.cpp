@@ -156,6 +156,8 @@ Result<std::unique_ptr<TableFile>> TableFile::open(const std::string& path, Engi
         path.c_str(), direct_errno, strerror(direct_errno));
   }
   file->read_blocking();
+  // Rows are scattered: read-ahead would bring pages that nobody asked for and nobody drops.
+  if (!file->direct_) ::posix_fadvise(file->fd_, 0, 0, POSIX_FADV_RANDOM);
   file->remote_ = is_remote(file->fd_);
   file->depth_ = device_depth(file->stat_.st_dev, process_options().io_depth);
   return file;
