@@ -8,18 +8,13 @@
 #include <functional>
 #include <utility>
 
+#include "base/clock.h"
 #include "cache/set_table.h"  // cpu_pause
 
 namespace row_store {
 namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
-
-uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * kSecond + static_cast<uint64_t>(now.tv_nsec);
-}
 
 // A timer fires up to 50 us late by default, a fifth of a read.
 void sharpen_timers() {

@@ -1,7 +1,6 @@
 #include "io/thread_pool.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +8,7 @@
 
 #include "base/fatal.h"
 #include "base/options.h"
+#include "base/quiet_thread.h"
 
 namespace row_store {
 namespace {
@@ -50,17 +50,8 @@ ThreadPool::Entry* ThreadPool::next_wanted() {
 
 void ThreadPool::start_threads(uint32_t count) {
   if (start_failed_) return;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
   for (; count != 0 && threads_ < thread_limit_; --count) {
-    pthread_t thread;
-    const int error = pthread_create(&thread, &attributes, thread_main, this);
+    const int error = start_quiet_thread(nullptr, kStackBytes, thread_main, this);
     if (error != 0) {
       start_failed_ = true;
       log_line(
@@ -72,8 +63,6 @@ void ThreadPool::start_threads(uint32_t count) {
     ++threads_;
     ++idle_;  // it takes its first work as soon as it has the mutex
   }
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 bool ThreadPool::ask(Helper* helper, uint32_t count) {

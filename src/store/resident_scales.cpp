@@ -1,13 +1,12 @@
 #include "store/resident_scales.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/checked.h"
 #include "base/fatal.h"
+#include "base/quiet_thread.h"
 
 namespace row_store {
 namespace {
@@ -15,20 +14,6 @@ namespace {
 // Long enough for the drive's full rate, short enough that attach and close need not wait long.
 constexpr uint64_t kChunkBytes = 1024 * 1024;
 constexpr size_t kStackBytes = 128 * 1024;
-
-int start_quiet_thread(pthread_t* thread, void* (*body)(void*), void* argument) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  const int error = pthread_create(thread, &attributes, body, argument);
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return error;
-}
 
 }  // namespace
 
@@ -41,7 +26,7 @@ Result<std::unique_ptr<ResidentScales>> ResidentScales::start(const TableFile& f
   if (!chunk.ok()) return chunk.status();
   std::unique_ptr<ResidentScales> scales(new ResidentScales(file, offset, range, map.take()));
   scales->chunk_ = chunk.take();
-  const int error = start_quiet_thread(&scales->thread_, thread_main, scales.get());
+  const int error = start_quiet_thread(&scales->thread_, kStackBytes, thread_main, scales.get());
   if (error != 0) {
     return Status(ErrorCode::kMemory, error,
                   std::string("cannot start the thread that loads them: ") + strerror(error));

@@ -20,8 +20,8 @@ void compare() {
   uint64_t found = 0;
   for (int round = 0; round < 20000; ++round) {
     // Few values, so that a tag stands several times; the extremes, which sign bits might upset.
-    const uint32_t values[] = {0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF,
-                               static_cast<uint32_t>(random())};
+    const uint32_t values[] = {0,          1,          0x7FFFFFFF,
+                               0x80000000, 0xFFFFFFFF, static_cast<uint32_t>(random())};
     for (auto& tag : set.tags) tag = values[random() % std::size(values)];
     for (const uint32_t wanted : values) {
       const uint32_t match = match_tags_portable(set.tags, kWays, wanted);
