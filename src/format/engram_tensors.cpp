@@ -1,6 +1,8 @@
 // Which tensors of a checkpoint file are an Engram table. Declared in safetensors_header.h.
 #include <algorithm>
+#include <charconv>
 #include <string>
+#include <string_view>
 
 #include "format/memory_guard.h"
 #include "format/safetensors_header.h"
@@ -127,7 +129,28 @@ Result<EngramTable> find_by_name(const SafetensorsHeader& header, uint64_t layer
   return EngramTable{weight->shape[0], weight->extent.offset, scale->extent.offset};
 }
 
+// The number between "layers." and ".engram.", each at the border of a part of the name.
+std::optional<uint32_t> layer_in_name(std::string_view name) {
+  constexpr std::string_view kBefore = "layers.";
+  constexpr std::string_view kBehind = ".engram.";
+  for (size_t at = name.find(kBefore); at != std::string_view::npos;
+       at = name.find(kBefore, at + 1)) {
+    if (at != 0 && name[at - 1] != '.') continue;
+    const std::string_view rest = name.substr(at + kBefore.size());
+    uint32_t layer = 0;
+    const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), layer);
+    const auto digits = static_cast<size_t>(stop - rest.data());
+    if (error == std::errc() && rest.substr(digits, kBehind.size()) == kBehind) return layer;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<uint32_t> engram_layer_at(const SafetensorsHeader& header, uint64_t weight_offset) {
+  const Tensor* weight = beginning_at(header, weight_offset);
+  return weight == nullptr ? std::nullopt : layer_in_name(weight->name);
+}
 
 Status check_engram_tensors(const SafetensorsHeader& header, uint64_t rows, uint64_t weight_offset,
                             uint64_t scale_offset) {

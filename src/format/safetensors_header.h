@@ -13,6 +13,7 @@
 #define ROW_STORE_FORMAT_SAFETENSORS_HEADER_H
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,6 +61,11 @@ struct EngramTable {
   uint64_t scale_offset = 0;
 };
 Result<EngramTable> find_engram_table(const SafetensorsHeader& header, uint64_t layer);
+
+// The layer that the table at weight_offset belongs to: N where its name has the parts "layers",
+// N, "engram" behind whatever prefix. Nothing where no tensor begins there or its name has no such
+// parts.
+std::optional<uint32_t> engram_layer_at(const SafetensorsHeader& header, uint64_t weight_offset);
 
 }  // namespace row_store
 

@@ -56,6 +56,31 @@ TEST_CASE("a table is found by its offsets and by its layer", "[unit]") {
   CHECK(check_engram_tensors(header, 4, header.data_offset, header.data_offset + 1024).ok());
 }
 
+TEST_CASE("the layer of a table is told by its weight's name", "[unit]") {
+  const auto layer_of = [](const std::string& name) {
+    const auto header =
+        parse_file(file_of("{" + tensor_json(name, "F8_E4M3", "[4,256]", 0, 1024) + "," +
+                               tensor_json("scale", "F8_E8M0", "[4,8]", 1024, 1056) + "}",
+                           1056));
+    REQUIRE(header.ok());
+    return engram_layer_at(header.value(), header.value().data_offset);
+  };
+  CHECK(layer_of("layers.1.engram.embed.weight") == 1U);
+  CHECK(layer_of("layers.14.engram.embed.weight") == 14U);
+  CHECK(layer_of("model.layers.0.engram.embed.weight") == 0U);
+  CHECK(layer_of("model.layers.x.layers.7.engram.embed.weight") == 7U);
+  for (const char* name :
+       {"weight", "layers.", "layers.1", "layers.1.", "layers.1.engram", "layers.engram.weight",
+        "layers.-1.engram.weight", "layers.1x.engram.weight", "sublayers.1.engram.weight",
+        "layers.4294967296.engram.weight", "layers.1.attn.weight", "layers.1.engrams.weight"}) {
+    INFO(name);
+    CHECK_FALSE(layer_of(name).has_value());
+  }
+  const SafetensorsHeader header = good_header();
+  CHECK_FALSE(engram_layer_at(header, header.data_offset + 1).has_value());
+  CHECK_FALSE(engram_layer_at(header, UINT64_MAX).has_value());
+}
+
 TEST_CASE("S41 an empty tensor where the weight begins does not hide it", "[unit]") {
   const std::string json =
       "{" + tensor_json("empty", "F32", "[0]", 0, 0) + "," + good_json().substr(1);
