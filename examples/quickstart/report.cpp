@@ -76,14 +76,6 @@ std::string access(const LayerReport& layer) {
 
 }  // namespace
 
-std::string grouped(uint64_t value) {
-  std::string digits = std::to_string(value);
-  for (int64_t at = static_cast<int64_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<size_t>(at), ",");
-  }
-  return digits;
-}
-
 void print_report(const std::vector<LayerReport>& layers) {
   using L = const LayerReport&;
   std::printf("\n");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/number_text.h"
 #include "row_store.h"
 
 namespace row_store::examples {
@@ -25,9 +26,6 @@ struct LayerReport {
 };
 
 void print_report(const std::vector<LayerReport>& layers);
-
-// 1234567 as "1,234,567".
-std::string grouped(uint64_t value);
 
 }  // namespace row_store::examples
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the build, moves the installed tree, and builds and runs tests/install/client from there
-# with find_package and with pkg-config.
+# Installs the build, moves the installed tree, runs the command there, and builds and runs
+# tests/install/client against it with find_package and with pkg-config.
 #
 #   build_clients.sh CMAKE BUILD_FOLDER CONFIG C_COMPILER
 set -eu
@@ -12,6 +12,10 @@ temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 "$cmake" --install "$build" --config "$config" --prefix "$temporary/first" > /dev/null
 mv "$temporary/first" "$temporary/moved"
+
+echo "command:"
+"$temporary/moved/bin/row-store" --version
+[ -n "$(find "$temporary/moved" -path '*man1/row-store.1')" ]
 
 echo "find_package:"
 "$cmake" -G Ninja -S "$client" -B "$temporary/client" -DCMAKE_PREFIX_PATH="$temporary/moved" \
