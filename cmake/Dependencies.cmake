@@ -18,6 +18,11 @@ function(row_store_static_library target package archive)
 endfunction()
 
 row_store_static_library(liburing liburing liburing.a)
+# Its header alone: the one file that includes it compiles the functions in.
+pkg_check_modules(xxhash_package REQUIRED libxxhash>=0.8.0)
+add_library(xxhash INTERFACE)
+target_include_directories(xxhash SYSTEM INTERFACE ${xxhash_package_INCLUDE_DIRS})
+
 if(DSV41_ROW_STORE_DRM)
   row_store_static_library(libdrm libdrm libdrm.a)
 endif()

@@ -1,5 +1,4 @@
 // Which tensors of a checkpoint file are an Engram table. Declared in safetensors_header.h.
-#include <algorithm>
 #include <charconv>
 #include <string>
 #include <string_view>
@@ -30,18 +29,6 @@ bool is_like(const Tensor& tensor, const Part& part) {
 const Tensor* first_like(const SafetensorsHeader& header, const Part& part) {
   for (const Tensor& tensor : header.tensors) {
     if (is_like(tensor, part)) return &tensor;
-  }
-  return nullptr;
-}
-
-// Empty tensors may share an offset with the tensor that is meant.
-const Tensor* beginning_at(const SafetensorsHeader& header, uint64_t offset) {
-  auto tensor = std::lower_bound(
-      header.tensors.begin(), header.tensors.end(), offset,
-      [](const Tensor& candidate, uint64_t at) { return candidate.extent.offset < at; });
-  while (tensor != header.tensors.end() && tensor->extent.offset == offset) {
-    if (tensor->extent.bytes > 0) return &*tensor;
-    ++tensor;
   }
   return nullptr;
 }
@@ -93,9 +80,9 @@ Status check_pair(const Tensor& weight, const Tensor& scale) {
 Status check_at(const SafetensorsHeader& header, uint64_t rows, uint64_t weight_offset,
                 uint64_t scale_offset) {
   if (rows == 0) return Status::error(ErrorCode::kArgument, "an Engram table has at least one row");
-  const Tensor* weight = beginning_at(header, weight_offset);
+  const Tensor* weight = header.find_at(weight_offset);
   if (weight == nullptr) return not_there(header, kWeight, weight_offset);
-  const Tensor* scale = beginning_at(header, scale_offset);
+  const Tensor* scale = header.find_at(scale_offset);
   if (scale == nullptr) return not_there(header, kScale, scale_offset);
   if (is_like(*weight, kScale) && is_like(*scale, kWeight)) {
     return Status::error(ErrorCode::kArgument,
@@ -148,7 +135,7 @@ std::optional<uint32_t> layer_in_name(std::string_view name) {
 }  // namespace
 
 std::optional<uint32_t> engram_layer_at(const SafetensorsHeader& header, uint64_t weight_offset) {
-  const Tensor* weight = beginning_at(header, weight_offset);
+  const Tensor* weight = header.find_at(weight_offset);
   return weight == nullptr ? std::nullopt : layer_in_name(weight->name);
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "format/field_comparison.h"
 #include "format/file_kind.h"
 #include "format/little_endian.h"
 #include "format/memory_guard.h"
@@ -112,29 +113,9 @@ Result<PackedHeader> decode(std::span<const uint8_t> header, uint64_t file_bytes
   return decoded;
 }
 
-// Collects "name expected x, found y" for every field, so that one line of a log is enough to see
-// whether a shard is of another rank, layer or checkpoint.
-class Comparison {
- public:
-  void add(const char* name, uint64_t expected, uint64_t found) {
-    note(name, std::to_string(expected), std::to_string(found), expected == found);
-  }
-  void note(const char* name, const std::string& expected, const std::string& found, bool equal) {
-    if (!text_.empty()) text_ += "; ";
-    text_ += std::string(name) + " expected " + expected + ", found " + found;
-    if (!equal) text_ += " (differs)";
-    is_equal_ = is_equal_ && equal;
-  }
-  bool is_equal() const { return is_equal_; }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-  bool is_equal_ = true;
-};
-
-Comparison compare(const RawHeader& raw, uint64_t file_bytes, const PackedExpectation& expected) {
-  Comparison fields;
+FieldComparison compare(const RawHeader& raw, uint64_t file_bytes,
+                        const PackedExpectation& expected) {
+  FieldComparison fields;
   const bool is_page15 = raw.magic == kPage15Magic;
   fields.note("magic", hex_text(is_page15 ? kPage15Magic : kPackedMagic), hex_text(raw.magic),
               is_packed_magic(raw.magic));
@@ -160,7 +141,7 @@ Result<PackedHeader> match(std::span<const uint8_t> header, uint64_t file_bytes,
   Status status = check_length(header, file_bytes);
   if (!status.ok()) return status;
   const RawHeader raw = load_raw(header);
-  const Comparison fields = compare(raw, file_bytes, expected);
+  const FieldComparison fields = compare(raw, file_bytes, expected);
   if (fields.is_equal()) return decode(header, file_bytes);
   const std::string advice =
       is_packed_magic(raw.magic) ? "" : file_kind_advice(classify_file(header), file_bytes);

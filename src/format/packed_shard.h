@@ -1,8 +1,8 @@
 // The packed shard: one rank's rows, weight and scale adjacent, behind a 4096-byte header.
 //
 // Two layouts are read: the ordinary one (264-byte records back to back) and page15 (15 records a
-// 4096-byte page, none straddling). Not here: what may follow the records. Pure functions over
-// bytes.
+// 4096-byte page, none straddling). What may follow the records is in shard_sums.h. Pure functions
+// over bytes.
 #ifndef ROW_STORE_FORMAT_PACKED_SHARD_H
 #define ROW_STORE_FORMAT_PACKED_SHARD_H
 

@@ -304,6 +304,17 @@ const Tensor* SafetensorsHeader::find(std::string_view name) const {
   return nullptr;
 }
 
+const Tensor* SafetensorsHeader::find_at(uint64_t offset) const {
+  auto tensor = std::lower_bound(
+      tensors.begin(), tensors.end(), offset,
+      [](const Tensor& candidate, uint64_t at) { return candidate.extent.offset < at; });
+  while (tensor != tensors.end() && tensor->extent.offset == offset) {
+    if (tensor->extent.bytes > 0) return &*tensor;
+    ++tensor;
+  }
+  return nullptr;
+}
+
 Result<uint64_t> safetensors_header_bytes(std::span<const uint8_t> head, uint64_t file_bytes) {
   return guard_memory([&] { return header_bytes(head, file_bytes); });
 }

@@ -40,6 +40,8 @@ struct SafetensorsHeader {
   uint64_t data_offset = 0;     // first byte after the header
 
   const Tensor* find(std::string_view name) const;
+  // The tensor whose bytes begin there; empty tensors may share an offset with it.
+  const Tensor* find_at(uint64_t offset) const;
 };
 
 // Length of the JSON text, from the first bytes of a file of file_bytes bytes.

@@ -1,10 +1,13 @@
 // What the format functions do when memory ends at any of their allocations.
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "format/packed_shard.h"
 #include "format/safetensors_file.h"
 #include "format/safetensors_header.h"
+#include "format/shard_sums.h"
 #include "support/catch.h"
 #include "support/failing_new.h"
 
@@ -75,6 +78,35 @@ TEST_CASE("a refusal without memory for its text is kMemory", "[fault]") {
     const auto decode = [&] { return decode_packed_header(bytes, 4096).status().code(); };
     CHECK(check_every_allocation(decode, ErrorCode::kSize) > 0);
   }
+}
+
+TEST_CASE("sums without memory are kMemory at every allocation", "[fault]") {
+  const PackedHeader header{PackedLayout::kDense, 1, {0, 10}, 100};
+  SourceIdentity source = identify_raw_source(1 << 20, 100, 0, 25600);
+  source.weight.name.assign(100, 'w');
+  const auto build = [&] { return SumsBuilder::create(header, source).status().code(); };
+  CHECK(check_every_allocation(build, ErrorCode::kOk) > 1);
+  auto builder = SumsBuilder::create(header, source);
+  REQUIRE(builder.ok());
+  const auto finish = [&] { return builder.value().finish().status().code(); };
+  CHECK(check_every_allocation(finish, ErrorCode::kArgument) > 0);
+  const std::vector<uint8_t> shard(header.records_end().value());
+  REQUIRE(builder.value().add(shard).ok());
+  const auto add = [&] { return builder.value().add(shard).code(); };
+  CHECK(check_every_allocation(add, ErrorCode::kArgument) > 0);
+  const std::vector<uint8_t> tail = builder.value().finish().take();
+  const auto page = std::span(tail).subspan(place_sums(header).value().head_offset - shard.size());
+  const auto decode = [&] { return decode_sums_head(page, header, 1 << 20).status().code(); };
+  CHECK(check_every_allocation(decode, ErrorCode::kOk) > 0);
+  const auto cut = [&] { return decode_sums_head(page, header, shard.size()).status().code(); };
+  CHECK(check_every_allocation(cut, ErrorCode::kSize) > 0);
+  const auto head = decode_sums_head(page, header, 1 << 20);
+  REQUIRE(head.value());
+  const auto table = [&] { return check_sums_table(*head.value(), shard).code(); };
+  CHECK(check_every_allocation(table, ErrorCode::kSize) > 0);
+  const SourceIdentity other = identify_raw_source(1 << 20, 100, 0, 25601);
+  const auto match = [&] { return match_source(source, other).code(); };
+  CHECK(check_every_allocation(match, ErrorCode::kMismatch) > 0);
 }
 
 }  // namespace
