@@ -3,16 +3,15 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <optional>
 #include <utility>
 
 #include "base/checked.h"
-#include "format/json_number.h"
 #include "format/little_endian.h"
 #include "format/memory_guard.h"
 #include "format/safetensors_layout.h"
+#include "format/strict_json.h"
 #include "format/text.h"
 
 namespace row_store {
@@ -22,8 +21,6 @@ namespace dom = simdjson::dom;
 
 // Ours is 3: file, tensor, list. The rest is room for fields that we do not know.
 constexpr size_t kNestingMax = 8;
-// simdjson refuses to allocate for less.
-constexpr size_t kCapacityMin = 64;
 constexpr std::string_view kMetadataKey = "__metadata__";
 
 Status schema_error(std::string_view tensor, const std::string& text) {
@@ -169,82 +166,13 @@ Status check_unique_names(const std::vector<Tensor>& tensors) {
                        "safetensors header: tensor " + quote(*twice) + " stands twice");
 }
 
-// Later versions of simdjson have a code of their own for large integers, which 3.0 does not name:
-// so everything that is surely something else is ruled out.
-bool may_be_number_error(simdjson::error_code error) {
-  switch (error) {
-    case simdjson::TAPE_ERROR:
-    case simdjson::STRING_ERROR:
-    case simdjson::T_ATOM_ERROR:
-    case simdjson::F_ATOM_ERROR:
-    case simdjson::N_ATOM_ERROR:
-    case simdjson::EMPTY:
-    case simdjson::UNESCAPED_CHARS:
-    case simdjson::UNCLOSED_STRING:
-      return false;
-    default:
-      return true;
-  }
-}
-
-Status json_status(simdjson::error_code error, std::string_view json) {
-  switch (error) {
-    case simdjson::SUCCESS:
-      return {};
-    case simdjson::MEMALLOC:
-    case simdjson::CAPACITY:
-      return Status(ErrorCode::kMemory, ENOMEM, "out of memory");
-    case simdjson::UTF8_ERROR:
-      return Status::error(ErrorCode::kUtf8, "safetensors header is not UTF-8");
-    default:
-      break;
-  }
-  if (error == simdjson::DEPTH_ERROR) {
-    return Status::error(ErrorCode::kJson, "safetensors header is nested deeper than " +
-                                               std::to_string(kNestingMax) + " levels");
-  }
-  if (may_be_number_error(error) && first_bad_number_is_too_large(json)) {
-    return Status::error(ErrorCode::kSchema,
-                         "safetensors header holds a number that does not fit 64 bits");
-  }
-  std::string text = "safetensors header is not JSON: ";
-  text += simdjson::error_message(error);
-  text += "; it begins with " + quote(json.substr(0, 32));
-  if (json.find('\0') != std::string_view::npos) {
-    text += "; it holds NUL bytes, perhaps as padding, where the format wants spaces";
-  }
-  return Status::error(ErrorCode::kJson, text);
-}
-
-Status parse_json(std::string_view json, dom::document& document) {
-  if (!simdjson::validate_utf8(json.data(), json.size())) {
-    return json_status(simdjson::UTF8_ERROR, json);
-  }
-  // Some versions of simdjson skip a byte order mark, which JSON forbids here.
-  if (json.starts_with("\xEF\xBB\xBF")) {
-    return Status::error(ErrorCode::kJson,
-                         "safetensors header begins with a UTF-8 byte order mark, expected '{'");
-  }
-  // simdjson reads beyond the end, so the text needs readable bytes there. This copy and the parser
-  // are gone before the tensors are built: a header may have 100 MB.
-  std::string padded;
-  padded.reserve(json.size() + simdjson::SIMDJSON_PADDING);
-  padded.append(json);
-  padded.append(simdjson::SIMDJSON_PADDING, ' ');
-  dom::parser parser;
-  auto error = parser.allocate(std::max(json.size(), kCapacityMin), kNestingMax);
-  if (error != simdjson::SUCCESS) return json_status(error, json);
-  error = parser.parse_into_document(document, padded.data(), json.size(), false).error();
-  return json_status(error, json);
-}
-
 Result<SafetensorsHeader> parse(std::string_view json, uint64_t file_bytes) {
   SafetensorsHeader header;
   header.data_offset = kSafetensorsLengthBytes + json.size();
   TensorReader reader(header.data_offset);
   {
     dom::document document;
-    Status status = parse_json(json, document);
+    Status status = parse_strict_json(json, "safetensors header", kNestingMax, document);
     if (status.ok()) status = reader.read(document.root());
     if (!status.ok()) return status;
   }
