@@ -22,7 +22,8 @@ enum Variable : uint32_t {
   kNegative,
   kEngine,
   kDepth,
-  kHuge
+  kHuge,
+  kPrefetch
 };
 
 void complain(Variable variable, const char* name, const char* value, const char* allowed,
@@ -82,6 +83,15 @@ EngineChoice engine_choice() {
   return EngineChoice::kAuto;
 }
 
+PrefetchChoice prefetch_choice() {
+  const char* value = value_of("DSV41_PREFETCH");
+  if (value == nullptr || is_one_of(value, {"auto"})) return PrefetchChoice::kAuto;
+  if (is_one_of(value, {"0", "off", "false", "no"})) return PrefetchChoice::kOff;
+  if (is_one_of(value, {"1", "on", "true", "yes"})) return PrefetchChoice::kOn;
+  complain(kPrefetch, "DSV41_PREFETCH", value, "off, on, auto", "auto");
+  return PrefetchChoice::kAuto;
+}
+
 }  // namespace
 
 const ProcessOptions& process_options() {
@@ -113,6 +123,7 @@ StoreOptions read_store_options() {
   }
   options.huge_pages = flag(kHuge, "DSV41_HUGE_PAGES", true);
   options.engine = engine_choice();
+  options.prefetch = prefetch_choice();
   return options;
 }
 

@@ -10,6 +10,7 @@
 namespace row_store {
 
 enum class EngineChoice { kAuto, kUring, kAio, kPool, kBuffered };
+enum class PrefetchChoice { kAuto, kOff, kOn };
 
 // Read at the first use in the process.
 struct ProcessOptions {
@@ -20,13 +21,14 @@ const ProcessOptions& process_options();
 
 // Read by each open (resident_scales by each range).
 struct StoreOptions {
-  unsigned cache_ways = 12;                   // DSV41_CACHE_WAYS
-  bool resident_scales = true;                // DSV41_RESIDENT_SCALES
-  bool ram = false;                           // OFFLOAD_MODE=ram
-  bool strict = false;                        // DSV41_STRICT
-  bool zero_negative_ids = false;             // DSV41_NEGATIVE_IDS=zero
-  bool huge_pages = true;                     // DSV41_HUGE_PAGES
-  EngineChoice engine = EngineChoice::kAuto;  // DSV41_IO_ENGINE
+  unsigned cache_ways = 12;                         // DSV41_CACHE_WAYS
+  bool resident_scales = true;                      // DSV41_RESIDENT_SCALES
+  bool ram = false;                                 // OFFLOAD_MODE=ram
+  bool strict = false;                              // DSV41_STRICT
+  bool zero_negative_ids = false;                   // DSV41_NEGATIVE_IDS=zero
+  bool huge_pages = true;                           // DSV41_HUGE_PAGES
+  EngineChoice engine = EngineChoice::kAuto;        // DSV41_IO_ENGINE
+  PrefetchChoice prefetch = PrefetchChoice::kAuto;  // DSV41_PREFETCH
 };
 StoreOptions read_store_options();
 bool read_resident_scales_option();

@@ -12,6 +12,7 @@
 namespace {
 
 using row_store::EngineChoice;
+using row_store::PrefetchChoice;
 using row_store::process_options;
 using row_store::read_store_options;
 using row_store::StoreOptions;
@@ -69,6 +70,7 @@ int ram() { return read_store_options().ram; }
 int strict() { return read_store_options().strict; }
 int zero_negative() { return read_store_options().zero_negative_ids; }
 int engine() { return static_cast<int>(read_store_options().engine); }
+int prefetch() { return static_cast<int>(read_store_options().prefetch); }
 // Exit codes have eight bits; 256 threads and 512 reads do not fit.
 int threads() { return static_cast<int>(process_options().io_threads) / 2; }
 int depth() { return static_cast<int>(process_options().io_depth) / 4; }
@@ -168,12 +170,28 @@ TEST_CASE("DSV41_IO_ENGINE names an engine", "[options]") {
             {{"io_uring", kAuto}, {"URING", kAuto}, {"threads", kAuto}, {"auto,aio", kAuto}});
 }
 
+TEST_CASE("DSV41_PREFETCH is off, on or auto, and auto by default", "[options]") {
+  constexpr int kPrefetchAuto = static_cast<int>(PrefetchChoice::kAuto);
+  constexpr int kOff = static_cast<int>(PrefetchChoice::kOff);
+  constexpr int kOn = static_cast<int>(PrefetchChoice::kOn);
+  check_good("DSV41_PREFETCH", prefetch,
+             {{nullptr, kPrefetchAuto},
+              {"", kPrefetchAuto},
+              {"auto", kPrefetchAuto},
+              {"off", kOff},
+              {"0", kOff},
+              {"on", kOn},
+              {"1", kOn}});
+  check_bad("DSV41_PREFETCH", prefetch,
+            {{"ON", kPrefetchAuto}, {"auto ", kPrefetchAuto}, {"2", kPrefetchAuto}});
+}
+
 TEST_CASE("each variable is complained about on its own", "[options]") {
   const ScopedEnv a("DSV41_CACHE_WAYS", "x"), b("DSV41_STRICT", "x"), c("OFFLOAD_MODE", "x"),
       d("DSV41_RESIDENT_SCALES", "x"), e("DSV41_NEGATIVE_IDS", "x"), f("DSV41_IO_ENGINE", "x"),
-      g("DSV41_IO_THREADS", "x"), h("DSV41_IO_DEPTH", "x");
+      g("DSV41_IO_THREADS", "x"), h("DSV41_IO_DEPTH", "x"), i("DSV41_PREFETCH", "x");
   const ChildResult child = run_in_child([] {
-    for (int i = 0; i < 3; ++i) {
+    for (int round = 0; round < 3; ++round) {
       const StoreOptions options = read_store_options();
       process_options();
       if (options.cache_ways != 12 || options.strict || options.ram || !options.resident_scales)
@@ -182,7 +200,7 @@ TEST_CASE("each variable is complained about on its own", "[options]") {
     return 0;
   });
   CHECK(child.exit_code == 0);
-  CHECK(line_count(child.standard_error) == 8);
+  CHECK(line_count(child.standard_error) == 9);
 }
 
 TEST_CASE("the options of a store are read anew by each open", "[options]") {
