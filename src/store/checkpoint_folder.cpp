@@ -41,7 +41,7 @@ Result<WeightMap> read_weight_map(const std::string& folder) {
       join_path(folder, status.text()) + (advice.empty() || is_json ? "" : "; " + advice));
 }
 
-Result<SafetensorsHeader> read_safetensors_header(const PlainFile& file) {
+Result<SafetensorsHead> read_safetensors_head(const PlainFile& file) {
   Result<std::string> head = file.read(0, kPageBytes);
   if (!head.ok()) return head.status();
   const Result<uint64_t> length = safetensors_header_bytes(as_bytes(head.value()), file.bytes());
@@ -50,7 +50,7 @@ Result<SafetensorsHeader> read_safetensors_header(const PlainFile& file) {
   if (!head.ok()) return head.status();
   Result<SafetensorsHeader> header = parse_safetensors_header(as_bytes(head.value()), file.bytes());
   if (!header.ok()) return in_file(file, header.status());
-  return header;
+  return SafetensorsHead{head.take(), header.take()};
 }
 
 Result<LocatedTable> locate_engram_table(const std::string& folder, uint64_t layer) {
@@ -63,11 +63,16 @@ Result<LocatedTable> locate_engram_table(const std::string& folder, uint64_t lay
   }
   const Result<PlainFile> file = PlainFile::open(join_path(folder, name.value()));
   if (!file.ok()) return file.status();
-  const Result<SafetensorsHeader> header = read_safetensors_header(file.value());
-  if (!header.ok()) return header.status();
-  const Result<EngramTable> table = find_engram_table(header.value(), layer);
+  const Result<SafetensorsHead> head = read_safetensors_head(file.value());
+  if (!head.ok()) return head.status();
+  const SafetensorsHeader& header = head.value().header;
+  const Result<EngramTable> table = find_engram_table(header, layer);
   if (!table.ok()) return in_file(file.value(), table.status());
-  return LocatedTable{file.value().path(), table.value()};
+  Result<SourceIdentity> source =
+      identify_source(header, as_bytes(head.value().bytes), file.value().bytes(),
+                      table.value().weight_offset, table.value().scale_offset);
+  if (!source.ok()) return in_file(file.value(), source.status());
+  return LocatedTable{file.value().path(), table.value(), source.take()};
 }
 
 Result<RowRange> rank_rows(uint64_t rows, uint64_t rank, uint64_t tp) {

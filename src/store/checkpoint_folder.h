@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "format/row_layout.h"
 #include "format/safetensors_header.h"
+#include "format/source_identity.h"
 #include "format/weight_map.h"
 #include "io/plain_file.h"
 
@@ -23,12 +24,17 @@ std::string join_path(const std::string& folder, const std::string& name);
 
 Result<WeightMap> read_weight_map(const std::string& folder);
 
+struct SafetensorsHead {
+  std::string bytes;  // what `header` was parsed from: the length and the JSON
+  SafetensorsHeader header;
+};
 // Reads and checks the whole header of an open file; errors begin with the file's path.
-Result<SafetensorsHeader> read_safetensors_header(const PlainFile& file);
+Result<SafetensorsHead> read_safetensors_head(const PlainFile& file);
 
 struct LocatedTable {
   std::string path;  // of the safetensors file
   EngramTable table;
+  SourceIdentity source;
 };
 Result<LocatedTable> locate_engram_table(const std::string& folder, uint64_t layer);
 
