@@ -192,6 +192,9 @@ typedef struct row_store_statistics {
   uint64_t packed_engine;
   uint64_t packed_access;
   row_store_latency latency[ROW_STORE_SIZE_CLASSES];
+  uint64_t sum_failures;   /* of packed_failures, rows whose block failed its sum */
+  uint64_t sum_bytes;      /* memory that the packed shard's sums take; 0: it has none */
+  uint64_t packed_dropped; /* 1 when the shard failed so often that it is not read any more */
 } row_store_statistics;
 
 /* Fills what the caller's struct has room for.

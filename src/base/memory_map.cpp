@@ -60,6 +60,8 @@ void MemoryMap::prefer_huge_pages() const {
   if (bytes_ >= kHugePageBytes) ::madvise(data_, bytes_, MADV_HUGEPAGE);
 }
 
+void MemoryMap::keep_in_children() const { ::madvise(data_, bytes_, MADV_DOFORK); }
+
 bool MemoryMap::collapse(uint64_t offset, uint64_t bytes) const {
   return ::madvise(data_ + offset, bytes, MADV_COLLAPSE) == 0;
 }

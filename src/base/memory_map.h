@@ -24,6 +24,8 @@ class MemoryMap {
 
   // Asks for 2 MiB pages at the first touch: for small, hot maps that are touched all over.
   void prefer_huge_pages() const;
+  // For what a child's stores need, too.
+  void keep_in_children() const;
   // Turns [offset, offset + bytes) of touched memory into 2 MiB pages now; false when the kernel
   // cannot (before 6.1, or none are free). Readers and writers may go on.
   bool collapse(uint64_t offset, uint64_t bytes) const;

@@ -222,9 +222,10 @@ bool TableFile::demote(int sys_errno) {
   return true;
 }
 
-int64_t TableFile::read(uint8_t* buffer, uint64_t length, uint64_t offset) const {
+int64_t TableFile::read(uint8_t* buffer, uint64_t length, uint64_t offset, uint32_t* tries) const {
   int64_t got = -EIO;
   for (int attempt = 0; attempt < kReadTries; ++attempt) {
+    if (tries != nullptr) ++*tries;
     got = pread_full(fd_, buffer, length, offset);
     if (got >= 0) break;
     if (attempt + 1 < kReadTries) ::usleep(1000u << attempt);

@@ -44,19 +44,21 @@ class TableFile {
   // allowed after all. Returns whether it changed anything.
   bool demote(int sys_errno);
 
-  // A read that failed after its retries. True for the first one, which is worth a line.
-  bool count_failure() { return failures_.fetch_add(1, std::memory_order_relaxed) == 0; }
+  // A read that failed after its retries, or gave wrong bytes; which one it was. The first is worth
+  // a line, and so is the one that makes the file be given up.
+  static constexpr uint32_t kFailuresBeforeGivingUp = 8;
+  uint32_t count_failure() { return failures_.fetch_add(1, std::memory_order_relaxed) + 1; }
   // So many that the file should not be asked again: each costs its retries.
   bool given_up() const {
     return failures_.load(std::memory_order_relaxed) >= kFailuresBeforeGivingUp;
   }
 
   // Reads [offset, offset + length) with bounded retries into `buffer`; offset, length and buffer
-  // are page-aligned. Returns bytes (short at the end of the file) or -errno.
-  int64_t read(uint8_t* buffer, uint64_t length, uint64_t offset) const;
+  // are page-aligned. Returns bytes (short at the end of the file) or -errno; `tries`, if not null,
+  // is raised by the attempts made.
+  int64_t read(uint8_t* buffer, uint64_t length, uint64_t offset, uint32_t* tries = nullptr) const;
 
  private:
-  static constexpr uint32_t kFailuresBeforeGivingUp = 8;
 
   TableFile() = default;
   void read_blocking();

@@ -25,6 +25,7 @@ struct BatchCounts {
   uint64_t retries = 0;          // synchronous second attempts
   uint64_t demotions = 0;        // engines given up
   uint64_t packed_failures = 0;  // rows of the shard served from the checkpoint
+  uint64_t sum_failures = 0;     // of these, rows in blocks that failed their sum
   uint64_t staged = 0;           // rows that prefetch had brought; counted as hits too
   uint64_t awaited = 0;          // rows that prefetch was bringing; counted as hits too
   uint64_t wait_ns = 0;          // spent waiting for reads
@@ -76,8 +77,8 @@ inline uint32_t size_class(uint64_t count) {
 
 struct Counters {
   std::atomic<uint64_t> lookups{0}, rows{0}, zero_rows{0}, hits{0}, misses{0}, repeats{0},
-      evictions{0}, reads{0}, read_bytes{0}, retries{0}, packed_failures{0}, demotions{0},
-      lookup_ns{0}, wait_ns{0};
+      evictions{0}, reads{0}, read_bytes{0}, retries{0}, packed_failures{0}, sum_failures{0},
+      demotions{0}, lookup_ns{0}, wait_ns{0};
   PrefetchCounters prefetch;
   std::array<LatencyHistogram, kSizeClasses> latency;
 
@@ -105,6 +106,7 @@ struct Counters {
     raise(read_bytes, batch.read_bytes);
     raise(retries, batch.retries);
     raise(packed_failures, batch.packed_failures);
+    raise(sum_failures, batch.sum_failures);
     raise(demotions, batch.demotions);
   }
 };

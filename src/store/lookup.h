@@ -14,6 +14,7 @@
 #include "io/context.h"
 #include "io/table_file.h"
 #include "store/counters.h"
+#include "store/packed_sums.h"
 #include "store/resident_rows.h"
 #include "store/resident_scales.h"
 
@@ -32,6 +33,7 @@ struct RowSources {
   const ResidentScales* resident_scales = nullptr;
   TableFile* packed = nullptr;
   PackedHeader packed_header;
+  const PackedSums* packed_sums = nullptr;
   TableFile* checkpoint = nullptr;
   uint64_t weight_offset = 0;
   uint64_t scale_offset = 0;

@@ -262,29 +262,34 @@ void MissReads::complete(const ReadCompletion& completion) {
   Read& read = scratch_.reads[scratch_.read_of_buffer[buffer]];
   // Both files may share a reader, so what was reaped for one may be the other's.
   --files_[read.file].in_flight;
-  // A whole read covers every part by construction; only a short one is looked at more closely.
-  const bool whole = completion.result == static_cast<int32_t>(read.pages * kPageBytes);
-  if (!whole) {
-    const uint64_t needed = needed_bytes(read);
-    if (completion.result < 0 || static_cast<uint64_t>(completion.result) < needed) {
-      const uint64_t got = retry(read, context_.buffer(buffer), needed, completion.result);
-      if (got < needed) {
-        scratch_.free_buffers[free_count_++] = buffer;
-        read.state = ReadState::kDone;
-        ++reads_done_;
-        if (read.file == kCheckpoint) {
-          fail(read);
-        } else {
-          reroute(read, completion.result < 0 ? -completion.result : EIO);
-        }
-        return;
-      }
-    }
-  }
-  deliver(read, context_.buffer(buffer));
+  const bool is_good = check(read, context_.buffer(buffer), completion.result);
+  if (is_good) deliver(read, context_.buffer(buffer));
   scratch_.free_buffers[free_count_++] = buffer;
   read.state = ReadState::kDone;
   ++reads_done_;
+  if (is_good) return;
+  if (read.file == kCheckpoint) {
+    fail(read);
+  } else {
+    reroute(read);
+  }
+}
+
+// Whether the buffer has all that waits for this read, and the bytes that were packed; reads again
+// where it came short. No byte leaves a buffer before.
+bool MissReads::check(const Read& read, uint8_t* buffer, int32_t result) {
+  const PackedSums* sums = read.file == kPacked ? sources_.packed_sums : nullptr;
+  // A whole read covers every part by construction; only a short one is looked at more closely.
+  const int64_t whole = read.pages * static_cast<int64_t>(kPageBytes);
+  if (result != whole) {
+    const uint64_t needed = sums != nullptr ? static_cast<uint64_t>(whole) : needed_bytes(read);
+    read_errno_ = result < 0 ? -result : EIO;
+    if ((result < 0 || static_cast<uint64_t>(result) < needed) &&
+        retry(read, buffer, needed, result) < needed)
+      return false;
+  }
+  read_errno_ = 0;
+  return sums == nullptr || sums->match(read.offset, read.pages, buffer);
 }
 
 // A short or failed asynchronous read is done again synchronously, with bounded attempts.
@@ -292,9 +297,11 @@ uint64_t MissReads::retry(const Read& read, uint8_t* buffer, uint64_t needed, in
   TableFile& file = *files_[read.file].file;
   ++counts_.retries;
   if (result < 0 && file.demote(-result)) ++counts_.demotions;
-  const int64_t got = file.read(buffer, read.pages * kPageBytes, read.offset);
+  uint32_t tries = 1;
+  const int64_t got = file.read(buffer, read.pages * kPageBytes, read.offset, &tries);
   if (got >= 0 && static_cast<uint64_t>(got) >= needed) return static_cast<uint64_t>(got);
-  if (read.file == kCheckpoint && sink_ == nullptr) give_up(read, got);
+  if (read.file == kCheckpoint && sink_ == nullptr) give_up(read, got, tries);
+  if (got < 0) read_errno_ = static_cast<int>(-got);
   return 0;
 }
 
@@ -334,31 +341,49 @@ void MissReads::fail(const Read& read) {
   }
 }
 
-// The shard did not give these rows; the checkpoint holds the same bytes.
-void MissReads::reroute(Read& read, int sys_errno) {
-  if (sources_.packed->count_failure()) {
-    const unsigned long long bytes = read.pages * kPageBytes;
-    log_line("%s: cannot read %llu bytes at %llu: %s; serving such rows from %s",
-             sources_.packed->path().c_str(), bytes, static_cast<unsigned long long>(read.offset),
-             strerror(sys_errno), sources_.checkpoint->path().c_str());
+void MissReads::say_failure(const Read& read) const {
+  TableFile& file = *sources_.packed;
+  const char* path = file.path().c_str();
+  const char* checkpoint = sources_.checkpoint->path().c_str();
+  const uint32_t failures = file.count_failure();
+  if (failures == 1 && read_errno_ == 0) {
+    log_line("%s: damaged: of %u bytes at %llu a sum is wrong; serving such rows from %s", path,
+             read.pages * static_cast<uint32_t>(kPageBytes),
+             static_cast<unsigned long long>(read.offset), checkpoint);
+  } else if (failures == 1) {
+    log_line("%s: cannot read %u bytes at %llu: %s; serving such rows from %s", path,
+             read.pages * static_cast<uint32_t>(kPageBytes),
+             static_cast<unsigned long long>(read.offset), strerror(read_errno_), checkpoint);
+  } else if (failures == TableFile::kFailuresBeforeGivingUp) {
+    log_line("%s: failed %u times; not reading it any more, its rows come from %s (pack again)",
+             path, failures, checkpoint);
   }
+}
+
+// The shard did not give these rows; the checkpoint holds the same bytes.
+void MissReads::reroute(const Read& read) {
+  say_failure(read);
+  const uint32_t first = read.chain;
   uint32_t next = kNone;
-  for (uint32_t node = read.chain; node != kNone; node = next) {
+  for (uint32_t node = first; node != kNone; node = next) {
     next = scratch_.next_in_chain[node];
     ++counts_.packed_failures;
+    counts_.sum_failures += read_errno_ == 0;
     want_row(node / 4, false);
   }
 }
 
-void MissReads::give_up(const Read& read, int64_t result) const {
+void MissReads::give_up(const Read& read, int64_t result, uint32_t tries) const {
   const Miss& miss = scratch_.misses[read.chain / 4];
+  const Extent extent = extent_of(read.file, Part(read.chain % 4), miss.id);
   const int error = result < 0 ? static_cast<int>(-result) : EIO;
-  fatal(error, "%s: cannot read row %llu: %s at byte %llu, %lld of %llu bytes after 4 attempts",
+  fatal(error, "%s: cannot read row %llu at byte %llu: %s; %lld of %u bytes at %llu, %u attempts",
         files_[read.file].file->path().c_str(), static_cast<unsigned long long>(miss.id),
-        result < 0 ? strerror(error) : "the file ends",
-        static_cast<unsigned long long>(read.offset),
+        static_cast<unsigned long long>(extent.offset),
+        result < 0 ? strerror(error) : "the file ends before it",
         static_cast<long long>(std::max<int64_t>(result, 0)),
-        static_cast<unsigned long long>(needed_bytes(read)));
+        read.pages * static_cast<uint32_t>(kPageBytes),
+        static_cast<unsigned long long>(read.offset), tries);
 }
 
 }  // namespace row_store

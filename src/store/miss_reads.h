@@ -109,12 +109,14 @@ class MissReads {
   bool prepare_next();
   uint32_t reap(FileReads& reads, uint32_t least, int timeout_ms);
   void complete(const ReadCompletion& completion);
+  bool check(const Read& read, uint8_t* buffer, int32_t result);
   uint64_t retry(const Read& read, uint8_t* buffer, uint64_t needed, int32_t result);
   uint64_t needed_bytes(const Read& read) const;
   void deliver(const Read& read, const uint8_t* buffer);
-  void reroute(Read& read, int sys_errno);
+  void say_failure(const Read& read) const;
+  void reroute(const Read& read);
   void fail(const Read& read);
-  [[noreturn]] void give_up(const Read& read, int64_t result) const;
+  [[noreturn]] void give_up(const Read& read, int64_t result, uint32_t tries) const;
   void finish(Miss& miss);
   void report_slow(FileReads& reads);
 
@@ -135,6 +137,7 @@ class MissReads {
   uint32_t reads_done_ = 0;
   uint32_t free_count_ = 0;
   bool slow_reported_ = false;
+  int read_errno_ = 0;  // of the read that failed last; 0: a sum is wrong
 };
 
 }  // namespace row_store

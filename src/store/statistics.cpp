@@ -83,6 +83,9 @@ void Store::copy_statistics(row_store_statistics* out) const {
   out->packed_engine = engine_number(packed_.get());
   out->packed_access = access_number(packed_.get());
   for (uint32_t i = 0; i < kSizeClasses; ++i) out->latency[i] = summarise(counters_.latency[i]);
+  out->sum_failures = read(counters_.sum_failures);
+  out->sum_bytes = packed_sums_ ? packed_sums_->bytes() : 0;
+  out->packed_dropped = packed_ && packed_->given_up() ? 1 : 0;
 }
 
 }  // namespace row_store

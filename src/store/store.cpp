@@ -98,6 +98,8 @@ Status Store::check_format() {
                                    spec_.scale_offset >= kSafetensorsLengthBytes;
   if (kind == FileKind::kUnknown || (kind == FileKind::kZeroFilled && !offsets_behind_head)) {
     is_raw_ = true;
+    source_ = identify_raw_source(checkpoint_->bytes(), spec_.rows, spec_.weight_offset,
+                                  spec_.scale_offset);
     return {};
   }
   Result<uint64_t> header_bytes =
@@ -110,7 +112,10 @@ Status Store::check_format() {
   if (!header.ok()) return with_path(spec_.path, header.status());
   const Status status =
       check_engram_tensors(header.value(), spec_.rows, spec_.weight_offset, spec_.scale_offset);
-  return status.ok() ? Status() : with_path(spec_.path, status);
+  if (!status.ok()) return with_path(spec_.path, status);
+  source_ = identify_source(header.value(), as_bytes(head.value()), checkpoint_->bytes(),
+                            spec_.weight_offset, spec_.scale_offset);
+  return {};
 }
 
 Status Store::make_cache() {
@@ -205,18 +210,24 @@ Status Store::attach(const std::string& path, uint64_t layer) {
   Result<PackedHeader> header =
       match_packed_header(as_bytes(head.value()), file.value()->bytes(), expected);
   if (!header.ok()) return with_path(path, header.status());
+  Result<std::unique_ptr<PackedSums>> sums =
+      PackedSums::load(*file.value(), header.value(), as_bytes(head.value()), source_);
+  if (!sums.ok()) return with_path(path, sums.status());
   file.value()->choose_engine(options_.engine);
   const std::string rows = range_text(sources_.range);  // the last that may throw
 
   packed_ = file.take();
+  packed_sums_ = sums.take();
   sources_.packed = packed_.get();
+  sources_.packed_sums = packed_sums_.get();
   sources_.packed_header = header.value();
   // The shard holds the scales too: their memory goes back.
   sources_.resident_scales = nullptr;
   scales_.reset();
-  log_line("%s: rows %s of layer %llu come from %s (%s, %s)", spec_.path.c_str(), rows.c_str(),
+  log_line("%s: rows %s of layer %llu come from %s (%s, %s, %s)", spec_.path.c_str(), rows.c_str(),
            static_cast<unsigned long long>(layer), path.c_str(),
-           packed_->direct() ? "direct" : "buffered", engine_name(packed_->engine()));
+           packed_->direct() ? "direct" : "buffered", engine_name(packed_->engine()),
+           packed_sums_ ? "every block checked" : "no sums: damage is not found");
   return {};
 }
 
@@ -246,7 +257,7 @@ void Store::copy_stats(uint64_t* words) const {
   words[5] = scales_ ? scales_->bytes() : 0;
   words[6] = options_.cache_ways;
   words[7] = process_options().io_threads;
-  words[8] = packed_ ? 1 : 0;
+  words[8] = serves_packed() ? 1 : 0;
 }
 
 void Store::detach_from_parent() {

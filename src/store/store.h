@@ -13,11 +13,13 @@
 #include "base/status.h"
 #include "cache/row_cache.h"
 #include "format/packed_shard.h"
+#include "format/source_identity.h"
 #include "io/table_file.h"
 #include "row_store.h"
 #include "store/counters.h"
 #include "store/huge_pager.h"
 #include "store/lookup.h"
+#include "store/packed_sums.h"
 #include "store/resident_rows.h"
 #include "store/resident_scales.h"
 
@@ -55,6 +57,8 @@ class Store {
 
  private:
   Store() = default;
+  // A shard is attached and has not been given up.
+  bool serves_packed() const { return packed_ && !packed_->given_up(); }
   Status check_format();
   Status make_cache();
   Status start_scales();
@@ -64,7 +68,10 @@ class Store {
   StoreOptions options_;
   bool is_raw_ = false;  // no safetensors file: extents at the caller's word
   std::unique_ptr<TableFile> checkpoint_;
+  // What a shard's sums must say they were copied from; a Status where they cannot say it.
+  Result<SourceIdentity> source_{SourceIdentity()};
   std::unique_ptr<TableFile> packed_;
+  std::unique_ptr<PackedSums> packed_sums_;
   RowSources sources_;
   std::unique_ptr<RowCache> cache_;
   std::unique_ptr<HugePager> pager_;  // works on cache_, so it goes first

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -72,15 +73,19 @@ class Fixture {
  private:
   void attach() {
     table_.write_packed(shard(), PackedLayout::kDense, 1, 0, kRows);
+    table_.add_sums(shard());
     packed_ = TableFile::open(shard(), EngineChoice::kPool).take();
     sources_.packed = packed_.get();
-    sources_.packed_header.range = {0, kRows};
-    sources_.packed_header.table_rows = kRows;
+    sources_.packed_header = {PackedLayout::kDense, 1, {0, kRows}, kRows};
+    const auto head = encode_packed_header(sources_.packed_header);
+    sums_ = PackedSums::load(*packed_, sources_.packed_header, head, table_.source()).take();
+    sources_.packed_sums = sums_.get();
   }
 
   TempDir dir_;
   TestTable table_;
   std::unique_ptr<TableFile> checkpoint_, packed_;
+  std::unique_ptr<PackedSums> sums_;
   std::unique_ptr<RowCache> cache_;
   std::unique_ptr<Staging> staging_;
   RowSources sources_;
@@ -128,6 +133,24 @@ TEST_CASE("a lookup after its prefetch reads nothing, from any backing, with and
       CHECK(f.wrong() == 0);
     }
   }
+}
+
+TEST_CASE("a damaged row of the shard is never staged: the checkpoint's is", "[read_ahead]") {
+  Fixture f(0, true);
+  f.hold().let_go();
+  std::fstream file(f.shard(), std::ios::binary | std::ios::in | std::ios::out);
+  const uint64_t at = f.sources().packed_header.row_offset(77) + 30;
+  uint8_t row[kRowBytes];
+  f.table().fill_row(77, row);
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put(static_cast<char>(row[30] ^ 1));
+  file.close();
+  CHECK(f.read({76, 77, 4'000}).read == 3);
+  CHECK(f.background_counts().sum_failures == 2);  // of one block
+  const BatchCounts counts = f.look_up({76, 77, 4'000});
+  CHECK(counts.staged == 3);
+  CHECK(counts.reads == 0);
+  CHECK(f.wrong() == 0);
 }
 
 TEST_CASE("a lookup during its prefetch waits for what is coming and reads the rest",

@@ -85,7 +85,8 @@ TEST_CASE("a store that was only opened has counted nothing", "[statistics]") {
   for (const uint64_t field :
        {all.lookups, all.rows, all.unique_rows, all.zero_rows, all.hits, all.misses, all.evictions,
         all.reads, all.read_bytes, all.retries, all.demotions, all.packed_failures, all.lookup_ns,
-        all.wait_ns, all.cache_slots, all.cache_bytes, all.resident_bytes, all.scale_bytes})
+        all.wait_ns, all.cache_slots, all.cache_bytes, all.resident_bytes, all.scale_bytes,
+        all.sum_failures, all.sum_bytes, all.packed_dropped})
     CHECK(field == 0);
   CHECK(all.cache_backing == ROW_STORE_CACHE_NONE);
   CHECK(all.checkpoint_engine != ROW_STORE_ENGINE_NONE);

@@ -4,7 +4,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
+
+#include "format/safetensors_header.h"
+#include "format/shard_sums.h"
 
 namespace {
 
@@ -34,6 +38,19 @@ std::string tensor(const std::string& name, const std::string& dtype, const std:
                    uint64_t begin, uint64_t end) {
   return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + shape +
          "],\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(end) + "]}";
+}
+
+std::vector<uint8_t> contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  return {text.begin(), text.end()};
+}
+
+// value() of what must be there.
+template <typename T>
+T need(row_store::Result<T> result) {
+  if (!result.ok()) throw std::runtime_error(result.status().text());
+  return result.take();
 }
 
 void close(std::ofstream& file, const std::string& path) {
@@ -116,6 +133,31 @@ void TestTable::write_packed(const std::string& packed_path, row_store::PackedLa
     file.seekp(static_cast<std::streamoff>(end - 1));
     file.put('\0');
   }
+  close(file, packed_path);
+}
+
+row_store::SourceIdentity TestTable::source() const {
+  const std::vector<uint8_t> file = contents(path);
+  const auto header_bytes = row_store::safetensors_header_bytes(file, file.size());
+  if (!header_bytes.ok())
+    return row_store::identify_raw_source(file.size(), rows, weight_offset, scale_offset);
+  const auto head = std::span(file).first(8 + header_bytes.value());
+  const auto header = need(row_store::parse_safetensors_header(head, file.size()));
+  return need(
+      row_store::identify_source(header, head, file.size(), weight_offset, scale_offset));
+}
+
+void TestTable::add_sums(const std::string& packed_path) const {
+  const std::vector<uint8_t> shard = contents(packed_path);
+  const auto header = need(row_store::decode_packed_header(
+      std::span(shard).first(row_store::kPackedHeaderBytes), shard.size()));
+  auto builder = need(row_store::SumsBuilder::create(header, source()));
+  const uint64_t end = need(header.records_end());
+  if (!builder.add(std::span(shard).first(end)).ok()) throw std::runtime_error("sums");
+  const std::vector<uint8_t> tail = need(builder.finish());
+  std::ofstream file(packed_path, std::ios::binary | std::ios::in);
+  file.seekp(static_cast<std::streamoff>(end));
+  file.write(reinterpret_cast<const char*>(tail.data()), static_cast<std::streamsize>(tail.size()));
   close(file, packed_path);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "format/packed_shard.h"
+#include "format/source_identity.h"
 #include "row_store.h"
 
 struct TestTable {
@@ -29,6 +30,10 @@ struct TestTable {
   static TestTable raw(const std::string& path, uint64_t rows, uint64_t seed = 1);
   void write_packed(const std::string& packed_path, row_store::PackedLayout layout, uint64_t layer,
                     uint64_t lo, uint64_t hi) const;
+  // What sums say about where a shard was copied from.
+  row_store::SourceIdentity source() const;
+  // Puts sums behind the records of such a shard.
+  void add_sums(const std::string& packed_path) const;
 
   row_store_t* open(uint64_t budget) const;
 };
