@@ -39,7 +39,7 @@ class AioReader final : public Reader {
 
  private:
   uint32_t collect_failed(std::span<ReadCompletion> out);
-  int wait_events(std::span<ReadCompletion> out, uint32_t least, int timeout_ms);
+  int wait_events(std::span<ReadCompletion> out, uint32_t least, int64_t until);
 
   aio_context_t context_ = 0;
   std::vector<iocb> blocks_;  // by token; the kernel copies them at submission
@@ -92,15 +92,19 @@ uint32_t AioReader::collect_failed(std::span<ReadCompletion> out) {
   return count;
 }
 
-int AioReader::wait_events(std::span<ReadCompletion> out, uint32_t least, int timeout_ms) {
-  timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1'000'000L};
+int AioReader::wait_events(std::span<ReadCompletion> out, uint32_t least, int64_t until) {
   const size_t most = std::min(out.size(), events_.size());
   long result;
-  do {
+  for (;;) {
+    // Computed again after each signal: an interrupted wait must not start over.
+    const int64_t left = std::max<int64_t>(until - now_ms(), 0);
+    timespec timeout{left / 1000, left % 1000 * 1'000'000L};
     result = syscall(SYS_io_getevents, context_, static_cast<long>(least), static_cast<long>(most),
                      events_.data(), least != 0 ? &timeout : nullptr);
-  } while (result < 0 && errno == EINTR);
-  if (result < 0) return -errno;
+    if (result >= 0) break;
+    if (errno != EINTR) return -errno;
+    if (least == 0 || left == 0) return 0;
+  }
   for (long i = 0; i < result; ++i)
     out[static_cast<size_t>(i)] = {static_cast<uint32_t>(events_[static_cast<size_t>(i)].data),
                                    static_cast<int32_t>(events_[static_cast<size_t>(i)].res)};
@@ -117,10 +121,11 @@ int AioReader::reap(std::span<ReadCompletion> out, uint32_t least, int timeout_m
     count += collect_failed(out.subspan(count));
     const uint32_t want = count < least ? std::min(least - count, in_flight_) : 0;
     if (in_flight_ != 0 && count < out.size()) {
-      const int result = wait_events(out.subspan(count), want, timeout_ms);
-      if (result < 0) return result;
+      const int result = wait_events(out.subspan(count), want, until);
+      // What was collected before must reach the caller; a lasting error comes back next time.
+      if (result < 0) return count != 0 ? static_cast<int>(count) : result;
       count += static_cast<uint32_t>(result);
-      if (want != 0 && static_cast<uint32_t>(result) < want) break;  // timed out
+      if (want != 0 && static_cast<uint32_t>(result) < want && now_ms() >= until) break;
     }
     if (count >= least) break;
     if (in_flight_ != 0) continue;

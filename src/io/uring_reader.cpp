@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace row_store {
 namespace {
 
@@ -121,13 +123,17 @@ int UringReader::reap(std::span<ReadCompletion> out, uint32_t least, int timeout
   constexpr timespec kPollInterval{0, 50'000};
   least = std::min<uint32_t>(least, static_cast<uint32_t>(out.size()));
   uint32_t count = collect(out);
-  for (int64_t waited_us = 0; count < least;) {
+  const uint64_t until = now_ns() + static_cast<uint64_t>(timeout_ms) * 1'000'000u;
+  while (count < least) {
+    const uint64_t now = now_ns();
+    // What is left, not the whole time: an interrupted wait must not start over.
+    const uint64_t left = until > now ? until - now : 0;
     if (broken_ != 0) {
-      if (waited_us >= timeout_ms * int64_t{1000}) break;
-      waited_us += kPollInterval.tv_nsec / 1000;
+      if (left == 0) break;
       nanosleep(&kPollInterval, nullptr);
     } else {
-      __kernel_timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1'000'000LL};
+      __kernel_timespec timeout{static_cast<int64_t>(left / 1'000'000'000u),
+                                static_cast<int64_t>(left % 1'000'000'000u)};
       io_uring_cqe* cqe = nullptr;
       const int result =
           io_uring_submit_and_wait_timeout(&ring_, &cqe, least - count, &timeout, nullptr);
@@ -135,8 +141,16 @@ int UringReader::reap(std::span<ReadCompletion> out, uint32_t least, int timeout
         count += collect(out.subspan(count));
         break;
       }
-      if (result < 0 && result != -EINTR && result != -EAGAIN && result != -EBUSY)
+      if (result == -EINTR || result == -EAGAIN || result == -EBUSY) {
+        if (left == 0) {
+          count += collect(out.subspan(count));
+          break;
+        }
+        // The kernel is short of something: asking at once again would only burn a core.
+        if (result != -EINTR) nanosleep(&kPollInterval, nullptr);
+      } else if (result < 0) {
         break_down(result);
+      }
     }
     count += collect(out.subspan(count));
   }
