@@ -50,4 +50,8 @@ const char* error_code_name(ErrorCode code) {
   return "unknown";
 }
 
+Status with_path(const std::string& path, const Status& status) {
+  return {status.code(), status.sys_errno(), path + ": " + status.text()};
+}
+
 }  // namespace row_store

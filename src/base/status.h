@@ -58,6 +58,9 @@ class [[nodiscard]] Status {
   std::string text_;
 };
 
+// The same failure, its text behind the file that it is about.
+Status with_path(const std::string& path, const Status& status);
+
 // A value or the Status that explains its absence.
 template <typename T>
 class [[nodiscard]] Result {

@@ -10,16 +10,12 @@
 #include <cstring>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace row_store {
 namespace {
 
 constexpr timespec kPollInterval{0, 50'000};
-
-int64_t now_ms() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
-}
 
 class AioReader final : public Reader {
  public:
@@ -39,7 +35,7 @@ class AioReader final : public Reader {
 
  private:
   uint32_t collect_failed(std::span<ReadCompletion> out);
-  int wait_events(std::span<ReadCompletion> out, uint32_t least, int64_t until);
+  int wait_events(std::span<ReadCompletion> out, uint32_t least, const Deadline& end);
 
   aio_context_t context_ = 0;
   std::vector<iocb> blocks_;  // by token; the kernel copies them at submission
@@ -92,18 +88,18 @@ uint32_t AioReader::collect_failed(std::span<ReadCompletion> out) {
   return count;
 }
 
-int AioReader::wait_events(std::span<ReadCompletion> out, uint32_t least, int64_t until) {
+int AioReader::wait_events(std::span<ReadCompletion> out, uint32_t least, const Deadline& end) {
   const size_t most = std::min(out.size(), events_.size());
   long result;
   for (;;) {
-    // Computed again after each signal: an interrupted wait must not start over.
-    const int64_t left = std::max<int64_t>(until - now_ms(), 0);
-    timespec timeout{left / 1000, left % 1000 * 1'000'000L};
+    const uint64_t left = least != 0 ? end.left_ns() : 0;
+    timespec timeout{static_cast<time_t>(left / 1'000'000'000u),
+                     static_cast<long>(left % 1'000'000'000u)};
     result = syscall(SYS_io_getevents, context_, static_cast<long>(least), static_cast<long>(most),
                      events_.data(), least != 0 ? &timeout : nullptr);
     if (result >= 0) break;
     if (errno != EINTR) return -errno;
-    if (least == 0 || left == 0) return 0;
+    if (left == 0) return 0;
   }
   for (long i = 0; i < result; ++i)
     out[static_cast<size_t>(i)] = {static_cast<uint32_t>(events_[static_cast<size_t>(i)].data),
@@ -114,23 +110,23 @@ int AioReader::wait_events(std::span<ReadCompletion> out, uint32_t least, int64_
 
 int AioReader::reap(std::span<ReadCompletion> out, uint32_t least, int timeout_ms) {
   least = std::min<uint32_t>(least, static_cast<uint32_t>(out.size()));
-  const int64_t until = now_ms() + timeout_ms;
+  const Deadline end(timeout_ms);
   uint32_t count = collect_failed(out);
   for (;;) {
     if (!pending_.empty()) submit();
     count += collect_failed(out.subspan(count));
     const uint32_t want = count < least ? std::min(least - count, in_flight_) : 0;
     if (in_flight_ != 0 && count < out.size()) {
-      const int result = wait_events(out.subspan(count), want, until);
+      const int result = wait_events(out.subspan(count), want, end);
       // What was collected before must reach the caller; a lasting error comes back next time.
       if (result < 0) return count != 0 ? static_cast<int>(count) : result;
       count += static_cast<uint32_t>(result);
-      if (want != 0 && static_cast<uint32_t>(result) < want && now_ms() >= until) break;
+      if (want != 0 && static_cast<uint32_t>(result) < want && end.passed()) break;
     }
     if (count >= least) break;
     if (in_flight_ != 0) continue;
     // Nothing can come, or the kernel has no room for anybody: try again.
-    if (now_ms() >= until) break;
+    if (end.passed()) break;
     nanosleep(&kPollInterval, nullptr);
   }
   return static_cast<int>(count);

@@ -59,7 +59,6 @@ class TableFile {
   int64_t read(uint8_t* buffer, uint64_t length, uint64_t offset, uint32_t* tries = nullptr) const;
 
  private:
-
   TableFile() = default;
   void read_blocking();
 

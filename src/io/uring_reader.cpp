@@ -123,11 +123,10 @@ int UringReader::reap(std::span<ReadCompletion> out, uint32_t least, int timeout
   constexpr timespec kPollInterval{0, 50'000};
   least = std::min<uint32_t>(least, static_cast<uint32_t>(out.size()));
   uint32_t count = collect(out);
-  const uint64_t until = now_ns() + static_cast<uint64_t>(timeout_ms) * 1'000'000u;
+  if (count >= least) return static_cast<int>(count);
+  const Deadline end(timeout_ms);
   while (count < least) {
-    const uint64_t now = now_ns();
-    // What is left, not the whole time: an interrupted wait must not start over.
-    const uint64_t left = until > now ? until - now : 0;
+    const uint64_t left = end.left_ns();
     if (broken_ != 0) {
       if (left == 0) break;
       nanosleep(&kPollInterval, nullptr);
@@ -137,18 +136,15 @@ int UringReader::reap(std::span<ReadCompletion> out, uint32_t least, int timeout
       io_uring_cqe* cqe = nullptr;
       const int result =
           io_uring_submit_and_wait_timeout(&ring_, &cqe, least - count, &timeout, nullptr);
-      if (result == -ETIME) {
+      const bool is_short = result == -EAGAIN || result == -EBUSY;  // of something, for now
+      if (result == -ETIME || (left == 0 && (is_short || result == -EINTR))) {
         count += collect(out.subspan(count));
         break;
       }
-      if (result == -EINTR || result == -EAGAIN || result == -EBUSY) {
-        if (left == 0) {
-          count += collect(out.subspan(count));
-          break;
-        }
-        // The kernel is short of something: asking at once again would only burn a core.
-        if (result != -EINTR) nanosleep(&kPollInterval, nullptr);
-      } else if (result < 0) {
+      if (is_short) {
+        // Asking at once again would only burn a core.
+        nanosleep(&kPollInterval, nullptr);
+      } else if (result < 0 && result != -EINTR) {
         break_down(result);
       }
     }

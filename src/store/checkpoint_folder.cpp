@@ -1,17 +1,8 @@
 #include "store/checkpoint_folder.h"
 
+#include "base/bytes.h"
+
 namespace row_store {
-namespace {
-
-std::span<const uint8_t> as_bytes(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
-Status in_file(const PlainFile& file, const Status& status) {
-  return {status.code(), status.sys_errno(), file.path() + ": " + status.text()};
-}
-
-}  // namespace
 
 std::string join_path(const std::string& folder, const std::string& name) {
   return folder.ends_with('/') ? folder + name : folder + "/" + name;
@@ -45,11 +36,11 @@ Result<SafetensorsHead> read_safetensors_head(const PlainFile& file) {
   Result<std::string> head = file.read(0, kPageBytes);
   if (!head.ok()) return head.status();
   const Result<uint64_t> length = safetensors_header_bytes(as_bytes(head.value()), file.bytes());
-  if (!length.ok()) return in_file(file, length.status());
+  if (!length.ok()) return with_path(file.path(), length.status());
   head = file.read(0, kSafetensorsLengthBytes + length.value());
   if (!head.ok()) return head.status();
   Result<SafetensorsHeader> header = parse_safetensors_header(as_bytes(head.value()), file.bytes());
-  if (!header.ok()) return in_file(file, header.status());
+  if (!header.ok()) return with_path(file.path(), header.status());
   return SafetensorsHead{head.take(), header.take()};
 }
 
@@ -67,11 +58,11 @@ Result<LocatedTable> locate_engram_table(const std::string& folder, uint64_t lay
   if (!head.ok()) return head.status();
   const SafetensorsHeader& header = head.value().header;
   const Result<EngramTable> table = find_engram_table(header, layer);
-  if (!table.ok()) return in_file(file.value(), table.status());
+  if (!table.ok()) return with_path(file.value().path(), table.status());
   Result<SourceIdentity> source =
       identify_source(header, as_bytes(head.value().bytes), file.value().bytes(),
                       table.value().weight_offset, table.value().scale_offset);
-  if (!source.ok()) return in_file(file.value(), source.status());
+  if (!source.ok()) return with_path(file.value().path(), source.status());
   return LocatedTable{file.value().path(), table.value(), source.take()};
 }
 

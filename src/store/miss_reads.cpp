@@ -363,9 +363,8 @@ void MissReads::say_failure(const Read& read) const {
 // The shard did not give these rows; the checkpoint holds the same bytes.
 void MissReads::reroute(const Read& read) {
   say_failure(read);
-  const uint32_t first = read.chain;
   uint32_t next = kNone;
-  for (uint32_t node = first; node != kNone; node = next) {
+  for (uint32_t node = read.chain; node != kNone; node = next) {
     next = scratch_.next_in_chain[node];
     ++counts_.packed_failures;
     counts_.sum_failures += read_errno_ == 0;

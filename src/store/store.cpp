@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/bytes.h"
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/fatal.h"
@@ -16,10 +17,6 @@ namespace row_store {
 namespace {
 
 constexpr uint64_t kClassifyBytes = 512;
-
-std::span<const uint8_t> as_bytes(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 std::string range_text(RowRange range) {
   return "[" + std::to_string(range.begin) + ", " + std::to_string(range.end) + ")";
@@ -44,10 +41,6 @@ Status check_extent(const TableSpec& spec, uint64_t file_bytes, const char* what
                              "; a truncated download, or rows and offsets of another file");
   }
   return {};
-}
-
-Status with_path(const std::string& path, const Status& status) {
-  return {status.code(), status.sys_errno(), path + ": " + status.text()};
 }
 
 }  // namespace

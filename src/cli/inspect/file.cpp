@@ -1,8 +1,10 @@
 // inspect of one file, from its first bytes, its size and, of a shard, its sums.
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
 #include "base/number_text.h"
 #include "cli/inspect/report.h"
+#include "format/file_kind.h"
 #include "format/packed_shard.h"
 #include "format/shard_sums.h"
 #include "format/text.h"
@@ -11,17 +13,40 @@
 namespace row_store::cli {
 namespace {
 
-Status in_file(const PlainFile& file, const Status& status) {
-  return {status.code(), status.sys_errno(), file.path() + ": " + status.text()};
+// Stable words for scripts; file_kind_name() is for people.
+const char* kind_word(FileKind kind) {
+  switch (kind) {
+    case FileKind::kUnknown:
+      return "unknown";
+    case FileKind::kSafetensors:
+      return "safetensors";
+    case FileKind::kPackedShard:
+      return "packed";
+    case FileKind::kPage15Shard:
+      return "page15";
+    case FileKind::kLfsPointer:
+      return "lfs_pointer";
+    case FileKind::kHtml:
+      return "html";
+    case FileKind::kGguf:
+      return "gguf";
+    case FileKind::kZip:
+      return "zip";
+    case FileKind::kJson:
+      return "json";
+    case FileKind::kZeroFilled:
+      return "zeros";
+  }
+  return "unknown";
 }
 
 Status add_sums(Console& console, Json& report, const PlainFile& file, const PackedHeader& header) {
   const Result<SumsPlace> place = place_sums(header);
-  if (!place.ok()) return in_file(file, place.status());
+  if (!place.ok()) return with_path(file.path(), place.status());
   const Result<std::string> page = file.read(place.value().head_offset, kPageBytes);
   if (!page.ok()) return page.status();
   const auto sums = decode_sums_head(as_bytes(page.value()), header, file.bytes());
-  if (!sums.ok()) return in_file(file, sums.status());
+  if (!sums.ok()) return with_path(file.path(), sums.status());
   if (!sums.value()) {
     report["sums"] = nullptr;
     console.text("sums        none\n");
@@ -39,7 +64,7 @@ Status add_sums(Console& console, Json& report, const PlainFile& file, const Pac
 
 Status add_packed(Console& console, Json& report, const PlainFile& file, const std::string& head) {
   const Result<PackedHeader> header = decode_packed_header(as_bytes(head), file.bytes());
-  if (!header.ok()) return in_file(file, header.status());
+  if (!header.ok()) return with_path(file.path(), header.status());
   const PackedHeader& found = header.value();
   report["layer"] = found.layer;
   report["range"] = {found.range.begin, found.range.end};

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/bytes.h"
 #include "base/number_text.h"
 #include "cli/inspect/report.h"
 #include "format/packed_shard.h"
@@ -47,9 +48,7 @@ Status check_shard(const std::string& path, const PackedExpectation& expected) {
   const Result<std::string> head = file.value().read(0, kPackedHeaderBytes);
   if (!head.ok()) return head.status();
   const auto header = match_packed_header(as_bytes(head.value()), file.value().bytes(), expected);
-  if (header.ok()) return {};
-  return {header.status().code(), header.status().sys_errno(),
-          path + ": " + header.status().text()};
+  return header.ok() ? Status() : with_path(path, header.status());
 }
 
 // False when a shard is there and would be refused.

@@ -17,37 +17,6 @@ Json tensor_document(const SourceTensor& tensor, uint64_t width) {
 
 }  // namespace
 
-std::span<const uint8_t> as_bytes(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
-// Stable words for scripts; file_kind_name() is for people.
-const char* kind_word(FileKind kind) {
-  switch (kind) {
-    case FileKind::kUnknown:
-      return "unknown";
-    case FileKind::kSafetensors:
-      return "safetensors";
-    case FileKind::kPackedShard:
-      return "packed";
-    case FileKind::kPage15Shard:
-      return "page15";
-    case FileKind::kLfsPointer:
-      return "lfs_pointer";
-    case FileKind::kHtml:
-      return "html";
-    case FileKind::kGguf:
-      return "gguf";
-    case FileKind::kZip:
-      return "zip";
-    case FileKind::kJson:
-      return "json";
-    case FileKind::kZeroFilled:
-      return "zeros";
-  }
-  return "unknown";
-}
-
 std::string rows_text(RowRange rows) {
   return "[" + grouped(rows.begin) + ", " + grouped(rows.end) + ")";
 }

@@ -4,20 +4,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "cli/console.h"
-#include "format/file_kind.h"
 #include "format/row_layout.h"
 #include "format/source_identity.h"
 
 namespace row_store::cli {
-
-std::span<const uint8_t> as_bytes(const std::string& text);
-
-// Stable words for scripts; file_kind_name() is for people.
-const char* kind_word(FileKind kind);
 
 // "[1,000, 2,000)".
 std::string rows_text(RowRange rows);
