@@ -9,6 +9,7 @@
 
 #include "drm/fake_calls.h"
 #include "support/catch.h"
+#include "support/child.h"
 
 using row_store::DumbBuffer;
 using row_store::kDumbUnitBytes;
@@ -17,10 +18,6 @@ using row_store::Result;
 namespace {
 
 constexpr const char* kNode = "/dev/dri/card7";
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 struct Failure {
   const char* name;

@@ -32,10 +32,6 @@ constexpr uint64_t kTableRows = 384'006'168;
 // The adapter's arithmetic, made for 272 bytes a slot.
 constexpr uint64_t adapter_budget(uint64_t pool_bytes) { return pool_bytes * 272 / 264; }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::unique_ptr<Store> open_store(const TestTable& table, uint64_t budget_bytes) {
   auto store = Store::open(
       TableSpec{table.path, table.rows, table.weight_offset, table.scale_offset, budget_bytes});

@@ -37,18 +37,6 @@ row_store::PackedHeader header_of(PackedLayout layout) {
   return {layout, kLayer, {0, kRows}, kRows};
 }
 
-// A file's byte becomes another one.
-void damage(const std::string& path, uint64_t offset) {
-  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  file.seekg(static_cast<std::streamoff>(offset));
-  const int byte = file.get();
-  REQUIRE(byte >= 0);
-  file.seekp(static_cast<std::streamoff>(offset));
-  file.put(static_cast<char>(byte ^ 0x10));
-  file.close();
-  REQUIRE(file.good());
-}
-
 // A checkpoint and a shard of all its rows, with sums.
 struct Shard {
   explicit Shard(PackedLayout kind = PackedLayout::kDense, bool raw = false)
@@ -97,10 +85,6 @@ class OpenStore {
   const TestTable& table_;
   row_store_t* store_;
 };
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // The refusal says these words, and the store goes on as if nothing had been given to it.
 void check_refused(const Shard& shard, int code, const std::vector<std::string>& words) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -138,13 +137,7 @@ TEST_CASE("a lookup after its prefetch reads nothing, from any backing, with and
 TEST_CASE("a damaged row of the shard is never staged: the checkpoint's is", "[read_ahead]") {
   Fixture f(0, true);
   f.hold().let_go();
-  std::fstream file(f.shard(), std::ios::binary | std::ios::in | std::ios::out);
-  const uint64_t at = f.sources().packed_header.row_offset(77) + 30;
-  uint8_t row[kRowBytes];
-  f.table().fill_row(77, row);
-  file.seekp(static_cast<std::streamoff>(at));
-  file.put(static_cast<char>(row[30] ^ 1));
-  file.close();
+  damage(f.shard(), f.sources().packed_header.row_offset(77) + 30);
   CHECK(f.read({76, 77, 4'000}).read == 3);
   CHECK(f.background_counts().sum_failures == 2);  // of one block
   const BatchCounts counts = f.look_up({76, 77, 4'000});

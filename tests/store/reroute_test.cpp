@@ -79,10 +79,6 @@ void make_unreadable(const std::string& path) {
   for (const int descriptor : descriptors) ::dup2(folder, descriptor);
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("a checkpoint's row that cannot be read stops the process with one line", "[reroute]") {

@@ -61,3 +61,7 @@ ChildResult run_in_child(const std::function<int()>& body) {
 int line_count(const std::string& text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
 }
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}

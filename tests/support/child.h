@@ -19,5 +19,6 @@ ChildResult run_in_child(const std::function<int()>& body);
 
 // Lines of a text.
 int line_count(const std::string& text);
+bool has(const std::string& text, const std::string& part);
 
 #endif  // ROW_STORE_TESTS_SUPPORT_CHILD_H

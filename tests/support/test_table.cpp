@@ -171,6 +171,16 @@ row_store_t* TestTable::open(uint64_t budget) const {
   return row_store_open(path.c_str(), rows, weight_offset, scale_offset, budget);
 }
 
+void damage(const std::string& path, uint64_t offset) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekg(static_cast<std::streamoff>(offset));
+  const int byte = file.get();
+  file.seekp(static_cast<std::streamoff>(offset));
+  file.put(static_cast<char>(byte ^ 0x10));
+  file.close();
+  if (byte < 0 || !file.good()) throw std::runtime_error("no byte to damage in " + path);
+}
+
 LookupBuffers::LookupBuffers(uint64_t capacity)
     : weights_(capacity * ROW_STORE_WEIGHT_BYTES + 2 * kCanary),
       scales_(capacity * ROW_STORE_SCALE_BYTES + 2 * kCanary) {}

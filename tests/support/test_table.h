@@ -38,6 +38,9 @@ struct TestTable {
   row_store_t* open(uint64_t budget) const;
 };
 
+// A bit of the file's byte turns over. Throws where there is no such byte.
+void damage(const std::string& path, uint64_t offset);
+
 // Buffers of one lookup with canaries around the outputs.
 class LookupBuffers {
  public:
