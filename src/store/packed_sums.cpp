@@ -16,9 +16,9 @@ Result<std::span<const uint8_t>> read_extent(const TableFile& file, Extent exten
   const int64_t got = file.read(map.data(), map.bytes(), extent.offset);
   if (got >= 0) return std::span<const uint8_t>(map.data(), std::min<uint64_t>(got, extent.bytes));
   const int error = static_cast<int>(-got);
-  return Status(ErrorCode::kIo, error,
-                "cannot read the sums at byte " + std::to_string(extent.offset) + ": " +
-                    strerror(error));
+  return Status(
+      ErrorCode::kIo, error,
+      "cannot read the sums at byte " + std::to_string(extent.offset) + ": " + strerror(error));
 }
 
 // The head page, and whether there is one.

@@ -167,8 +167,7 @@ TEST_CASE("good blocks in wrong places are found", "[packed_sums]") {
   CHECK(store.statistics().sum_failures == 30);
 }
 
-TEST_CASE("a shard that fails again and again is dropped, and that is said once",
-          "[packed_sums]") {
+TEST_CASE("a shard that fails again and again is dropped, and that is said once", "[packed_sums]") {
   const Shard shard(PackedLayout::kPage15);
   for (uint64_t block = 0; block < 20; ++block) damage(shard.path, shard.row_at(15 * block));
   OpenStore store(shard);
@@ -204,9 +203,8 @@ TEST_CASE("a forked child checks what it reads", "[packed_sums]") {
   damage(shard.path, shard.row_at(700) + 100);
   OpenStore store(shard);
   REQUIRE(store.attach(shard) == 1);
-  const ChildResult child = run_in_child([&] {
-    return store.is_exact(all_ids()) && store.statistics().sum_failures != 0 ? 0 : 1;
-  });
+  const ChildResult child = run_in_child(
+      [&] { return store.is_exact(all_ids()) && store.statistics().sum_failures != 0 ? 0 : 1; });
   CHECK(child.exit_code == 0);
   CHECK(line_count(child.standard_error) == 1);
 }

@@ -108,9 +108,8 @@ TEST_CASE("a checkpoint's row that cannot be read stops the process with one lin
   CHECK(has(child.standard_error, "Is a directory"));
   CHECK(has(child.standard_error, "4 attempts (errno=21)"));
 
-  child = look_up([&] {
-    std::filesystem::resize_file(table.path, table.weight_offset + 99 * 256);
-  });
+  child =
+      look_up([&] { std::filesystem::resize_file(table.path, table.weight_offset + 99 * 256); });
   INFO(child.standard_error);
   CHECK(child.aborted());
   CHECK(line_count(child.standard_error) == 1);

@@ -83,10 +83,12 @@ TEST_CASE("a store that was only opened has counted nothing", "[statistics]") {
   row_store_t* store = open_in_memory(table, 0);
   const row_store_statistics all = statistics_of(store);
   for (const uint64_t field :
-       {all.lookups, all.rows, all.unique_rows, all.zero_rows, all.hits, all.misses, all.evictions,
-        all.reads, all.read_bytes, all.retries, all.demotions, all.packed_failures, all.lookup_ns,
-        all.wait_ns, all.cache_slots, all.cache_bytes, all.resident_bytes, all.scale_bytes,
-        all.sum_failures, all.sum_bytes, all.packed_dropped})
+       {all.lookups,        all.rows,        all.unique_rows,  all.zero_rows,
+        all.hits,           all.misses,      all.evictions,    all.reads,
+        all.read_bytes,     all.retries,     all.demotions,    all.packed_failures,
+        all.lookup_ns,      all.wait_ns,     all.cache_slots,  all.cache_bytes,
+        all.resident_bytes, all.scale_bytes, all.sum_failures, all.sum_bytes,
+        all.packed_dropped})
     CHECK(field == 0);
   CHECK(all.cache_backing == ROW_STORE_CACHE_NONE);
   CHECK(all.checkpoint_engine != ROW_STORE_ENGINE_NONE);

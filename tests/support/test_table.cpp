@@ -143,8 +143,7 @@ row_store::SourceIdentity TestTable::source() const {
     return row_store::identify_raw_source(file.size(), rows, weight_offset, scale_offset);
   const auto head = std::span(file).first(8 + header_bytes.value());
   const auto header = need(row_store::parse_safetensors_header(head, file.size()));
-  return need(
-      row_store::identify_source(header, head, file.size(), weight_offset, scale_offset));
+  return need(row_store::identify_source(header, head, file.size(), weight_offset, scale_offset));
 }
 
 void TestTable::add_sums(const std::string& packed_path) const {
